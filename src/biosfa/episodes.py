@@ -1,0 +1,23 @@
+"""Episodes: stretches of a stream within which consecutive rows are consecutive in time."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from biosfa.typing import BoolArray
+
+
+def episode_starts(n_rows: int, lengths: ArrayLike | None, *, open_episode: bool) -> BoolArray:
+    """Which rows begin an episode: those that ``lengths`` says, or the first unless it continues an open one."""
+    starts = np.zeros(n_rows, dtype=np.bool_)
+    if lengths is None:
+        starts[:1] = not open_episode
+        return starts
+    sizes = np.asarray(lengths)
+    if sizes.ndim != 1 or (len(sizes) and not np.issubdtype(sizes.dtype, np.integer)):
+        raise ValueError(f"lengths must be a list of whole numbers, one an episode; got {lengths!r}")
+    if len(sizes) == 0 or (sizes < 1).any():
+        raise ValueError(f"every episode needs at least one row; got lengths={sizes.tolist()}")
+    if sizes.sum() != n_rows:
+        raise ValueError(f"lengths add up to {sizes.sum()} rows, but X has {n_rows}")
+    starts[np.append(0, np.cumsum(sizes)[:-1])] = True
+    return starts

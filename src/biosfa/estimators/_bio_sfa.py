@@ -1,0 +1,508 @@
+"""Bio-SFA: slow features learned online by a network with local rules."""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+from scipy.linalg import solve
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from biosfa.episodes import episode_starts
+from biosfa.estimators._base import SlowFeatureEstimator
+from biosfa.estimators._network import Network
+from biosfa.estimators._recorder import Recorder
+from biosfa.estimators._schedules import InverseTime, LearningRate, check_learning_rate, rates
+from biosfa.estimators._signal import Plan, SignalPath
+from biosfa.estimators._validation import FLOATS, check_choice, check_count, check_samples
+from biosfa.io.model_file import Arrays
+from biosfa.kernels.state import Mode, State, initial_state
+from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+# "auto": η_t = 1/(a + b t) in units of the mean variance of a feature, and τ in the same units. Slow features need a
+# window τ/η longer than their own correlation time, and W must follow faster than M averages: hence a large τ.
+AUTO_RATE = InverseTime(a=100.0, b=0.05)
+AUTO_TAU = 8.0
+
+# τ where a learning rate is given without one: the paper's for the chaotic series.
+DEFAULT_TAU = 0.5
+
+
+class BioSFA(SlowFeatureEstimator):
+    """Slow feature analysis that learns online, sample by sample, with local learning rules (Lipshutz et al. 2020).
+
+    A layer of ``n_components`` neurons with feedforward weights W and lateral weights M computes a = Wx and, by fast
+    recurrent dynamics, y = M⁻¹a. With x̄ and ȳ the sums of the last two inputs and outputs it then learns by
+    ΔW = 2η(ȳx̄ᵀ − axᵀ), ΔM = (η/τ)(ȳȳᵀ − M). Each synapse needs only what its two neurons know. The outputs span the
+    slowest features and are white. Memory is O(km), whatever the length of the stream.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of output neurons k.
+    rule : {"bio-sfa", "reversible"}, default="bio-sfa"
+        Algorithm 1, or Algorithm 2 for reversible processes, ΔW = 2η(2ȳ − a)xᵀ, where only the postsynaptic neuron
+        keeps a slow variable.
+    expansion : None, "quadratic" or transformer, default=None
+        What is done to each (delayed) sample first, on the fly. A transformer that depends on data should be fitted
+        already; one that is not is fitted to the first chunk.
+    n_delays : int, default=1
+        Samples in a delay vector; 1 is no embedding.
+    learning_rate : "auto", float, schedule or callable, default="auto"
+        η: a number, :class:`InverseTime`, :class:`Annealed`, or a function of the number of the update, t = 1, 2, …
+        "auto" follows the scale of the input and decays.
+    tau : "auto" or float, default="auto"
+        τ, the ratio of the rates of W and M. η must stay below τ; η√P with P parallel streams. With
+        ``learning_rate="auto"`` it is in units of the mean variance of the (expanded) features.
+    step : {"auto", "explicit", "normalized"}, default="auto"
+        The paper's step η, unstable once 2η‖x‖² > 2, or η/(1 + 2η‖x‖²), which no large sample upsets. "auto" is
+        normalized where the rate is "auto", and explicit where a rate is given.
+    dynamics : {"equilibrium", "euler"}, default="equilibrium"
+        Compute y = M⁻¹a directly, or run the neural dynamics to rest as the paper's circuit does: slow, and the same.
+    center : bool, default=True
+        Subtract the running mean of the (expanded) signal.
+    n_epochs : int, default=1
+        Passes of :meth:`fit` over the data.
+    dtype : float32, float64 or None, default=None
+        Precision of W and of the large products; that of the first input by default. M, means and moments are float64.
+    random_state : int, RandomState or None, default=None
+        For the initial W.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, m)
+        Directions in the expanded signal, in order of slowness, each of unit variance on the stream.
+    delta_values_ : array of shape (n_components,)
+        Slowness of the features, from running moments of the network's own activity.
+    constraint_error_ : float
+        ‖⟨yyᵀ⟩ − I‖²/k of the outputs y, from the same moments; 0 when the network has converged.
+    W_, M_ : arrays of shape (n_components, m) and (n_components, n_components)
+        The weights of the network (copies).
+    mean_ : array of shape (m,)
+        Running mean of the expanded signal.
+    n_samples_seen_ : int
+        Samples (of the expanded signal) so far; steps, for parallel streams.
+    n_updates_ : int
+        Updates so far: all samples but the first of each episode.
+    n_features_in_ : int
+        Number of input features.
+
+    See Also
+    --------
+    SFA : The exact solution, at O(m²) a sample.
+
+    References
+    ----------
+    D. Lipshutz, C. Windolf, S. Golkar, D. B. Chklovskii. A biologically plausible neural network for slow feature
+    analysis. NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import BioSFA
+    >>> t = np.arange(50000)
+    >>> slow, fast = np.sin(t / 50), np.sin(t / 3)
+    >>> X = np.stack([slow + fast, slow - fast], axis=1)
+    >>> net = BioSFA(n_components=1, random_state=0)
+    >>> for chunk in np.array_split(X, 10):
+    ...     net = net.partial_fit(chunk)
+    >>> float(abs(np.corrcoef(net.transform(X)[:, 0], slow)[0, 1]).round(2))
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        rule: str = "bio-sfa",
+        expansion: Any = None,
+        n_delays: int = 1,
+        learning_rate: LearningRate = "auto",
+        tau: str | float = "auto",
+        step: str = "auto",
+        dynamics: str = "equilibrium",
+        center: bool = True,
+        n_epochs: int = 1,
+        dtype: DTypeLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.rule = rule
+        self.expansion = expansion
+        self.n_delays = n_delays
+        self.learning_rate = learning_rate
+        self.tau = tau
+        self.step = step
+        self.dynamics = dynamics
+        self.center = center
+        self.n_epochs = n_epochs
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        recorder: Recorder | None = None,
+    ) -> Self:
+        """Forget everything, then learn from X in ``n_epochs`` passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples in order of time.
+        y : ignored
+        lengths : array-like of int, optional
+            Rows of the episodes in X, one after the other; without it X is one episode.
+        recorder : Recorder, optional
+            Keeps W and M at certain updates.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DivergenceError
+            If the network leaves its stable region; it keeps its last finite state.
+        """
+        with self._unchanged_on_error():
+            self._check_parameters()
+            X = check_samples(self, X, reset=True, min_samples=2)
+            starts = episode_starts(len(X), lengths, open_episode=False)
+            self._begin(X, n_streams=1)
+            for _ in range(self.n_epochs):
+                self._learn(X, starts, self._prepare(X, starts, continued=False), recorder)
+                self.end_episode()
+            found = int(np.isfinite(self.delta_values_).sum())
+            if found < self.n_components:
+                raise ValueError(
+                    f"n_components={self.n_components} exceeds the rank of the (expanded) input: the outputs vary in "
+                    f"{found} dimensions only. Ask for fewer, or give more varied samples"
+                )
+        return self
+
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        recorder: Recorder | None = None,
+    ) -> Self:
+        """Learn from a further chunk of any size; the result does not depend on how a stream is cut into chunks.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples that follow those of the last call.
+        y : ignored
+        lengths : array-like of int, optional
+            Rows of the episodes in X, one after the other, each whole; the open episode is closed before. Without it X
+            continues the open episode.
+        recorder : Recorder, optional
+            Keeps W and M at certain updates.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DivergenceError
+            If the network leaves its stable region; it keeps its last finite state.
+        """
+        first = not hasattr(self, "_network")
+        with self._unchanged_on_error():
+            if first:
+                self._check_parameters()
+            X = check_samples(self, X, reset=first)
+            starts = episode_starts(len(X), lengths, open_episode=not first and self._open)
+            if first:
+                self._begin(X, n_streams=1)
+            self._check_streams(1)
+            prepared = self._prepare(X, starts, continued=lengths is None)
+        self._learn(X, starts, prepared, recorder)
+        if lengths is not None:
+            self.end_episode()
+        return self
+
+    def partial_fit_streams(self, X: ArrayLike, *, recorder: Recorder | None = None) -> Self:
+        """Learn from parallel streams that share the weights, each with its own memory.
+
+        The updates of the streams are summed and divided by the square root of their number.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps, n_streams, n_features)
+            Samples that follow those of the last call, which had the same streams.
+        recorder : Recorder, optional
+            Keeps W and M at certain updates.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "_network")
+        with self._unchanged_on_error():
+            cube = np.asarray(X)
+            if cube.ndim != 3:
+                raise ValueError(f"X must have the shape (n_steps, n_streams, n_features); got {cube.shape}")
+            n_steps, n_streams, n_features = cube.shape
+            if self.n_delays != 1:
+                raise ValueError("parallel streams need n_delays=1: give the delay vectors as samples")
+            if first:
+                self._check_parameters()
+            flat = check_samples(self, cube.reshape(-1, n_features), reset=first, n_streams=n_streams)
+            if first:
+                self._begin(flat, n_streams=n_streams)
+            self._check_streams(n_streams)
+            starts = episode_starts(n_steps, None, open_episode=self._open)
+            eta, rate = self._rates(starts)
+        size = max(1, (2**21 // (8 * self._signal.n_features_out)) // n_streams)
+        for begin in range(0, n_steps, size):
+            steps = slice(begin, min(begin + size, n_steps))
+            rows = self._signal.expand(flat[steps.start * n_streams : steps.stop * n_streams])
+            samples = rows.reshape(-1, n_streams, rows.shape[1])
+            self._advance(samples, starts[steps], eta[steps], rate[steps], recorder)
+        return self
+
+    def learn_one(self, x: ArrayLike) -> Self:
+        """Learn from one sample, the next of the open episode.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            The sample.
+
+        Returns
+        -------
+        self
+        """
+        sample = np.asarray(x)
+        if sample.ndim != 1:
+            raise ValueError(f"x must have the shape (n_features,); got {sample.shape}")
+        quick = (
+            sample.dtype in FLOATS
+            and hasattr(self, "_network")
+            and self._open
+            and self._signal.n_delays == 1
+            and self._signal.transformer is None
+            and self._network.n_streams == 1
+            and sample.shape[0] == self._network.n_features
+            and math.isfinite(sample @ sample)
+        )
+        if not quick:
+            return self.partial_fit(sample[None])
+        eta, rate = self._rates(CONTINUES)
+        self._network.advance(np.ascontiguousarray(sample)[None], CONTINUES, eta, rate)
+        return self
+
+    def transform_one(self, x: ArrayLike) -> FloatArray:
+        """Slow features of one sample.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or (n_delays, n_features) where n_delays > 1
+            The sample; with delays the last ``n_delays`` samples, the oldest first.
+
+        Returns
+        -------
+        array of shape (n_components,)
+        """
+        sample = np.asarray(x)
+        wanted = 1 if self.n_delays == 1 else 2
+        if sample.ndim != wanted or (wanted == 2 and len(sample) != self.n_delays):
+            shape = "(n_features,)" if wanted == 1 else f"(n_delays={self.n_delays}, n_features)"
+            raise ValueError(f"x must have the shape {shape}; got {sample.shape}")
+        check_is_fitted(self)
+        features: FloatArray = self._project(np.atleast_2d(sample), None, self.components_)[0]
+        return features
+
+    def neural_output(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
+        """Activity of the output neurons, y = M⁻¹Wx: the same subspace as :meth:`transform`, in no order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        lengths : array-like of int, optional
+            Rows of the episodes in X; only matters for ``n_delays`` > 1.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        return self._project(X, lengths, solve(self.M_, self._network.W, assume_a="pos"))
+
+    @property
+    def components_(self) -> Float64Array:
+        """Directions in the expanded signal, in order of slowness."""
+        return self._network.readout().components
+
+    @property
+    def delta_values_(self) -> Float64Array:
+        """Slowness of the features."""
+        return self._network.readout().delta_values
+
+    @property
+    def constraint_error_(self) -> float:
+        """How far the outputs are from white."""
+        return self._network.readout().constraint_error
+
+    @property
+    def W_(self) -> FloatArray:
+        """Feedforward weights."""
+        return self._network.W.copy()
+
+    @property
+    def M_(self) -> Float64Array:
+        """Lateral weights."""
+        return self._network.state.M.copy()
+
+    @property
+    def mean_(self) -> Float64Array:
+        """Running mean of the expanded signal."""
+        return self._network.mean.copy()
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Samples so far."""
+        return self._network.n_samples
+
+    @property
+    def n_updates_(self) -> int:
+        """Updates so far."""
+        return self._network.n_updates
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self._network.state.M)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_network")
+
+    def _check_parameters(self) -> None:
+        self._check_signal_parameters()
+        check_count("n_components", self.n_components)
+        check_count("n_epochs", self.n_epochs)
+        check_choice("rule", self.rule, ("bio-sfa", "reversible"))
+        check_choice("step", self.step, ("auto", "explicit", "normalized"))
+        check_choice("dynamics", self.dynamics, ("equilibrium", "euler"))
+        check_learning_rate(self.learning_rate)
+        if isinstance(self.tau, str):
+            check_choice("tau", self.tau, ("auto",))
+        elif not (np.isfinite(self.tau) and self.tau > 0):
+            raise ValueError(f'tau must be "auto" or a positive number; got {self.tau!r}')
+        if self.dtype is not None and np.dtype(self.dtype) not in FLOATS:
+            raise ValueError(f"dtype must be float32 or float64; got {self.dtype!r}")
+
+    def _mode(self) -> Mode:
+        automatic = isinstance(self.learning_rate, str)
+        return Mode(
+            center=bool(self.center),
+            relative=automatic,
+            normalized=self.step == "normalized" or (self.step == "auto" and automatic),
+            reversible=self.rule == "reversible",
+            euler=self.dynamics == "euler",
+        )
+
+    def _begin(self, X: FloatArray, n_streams: int) -> None:
+        signal = SignalPath.build(self.n_delays, self.expansion, X)
+        if self.n_components > signal.n_features_out:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds the number of (expanded) features, "
+                f"n_features = {signal.n_features_out}"
+            )
+        dtype = X.dtype if self.dtype is None else np.dtype(self.dtype)
+        rng = check_random_state(self.random_state)
+        self._signal = signal
+        self._network = Network.create(self.n_components, signal.n_features_out, n_streams, self._mode(), dtype, rng)
+        self._open = False
+
+    def _check_streams(self, n_streams: int) -> None:
+        if self._network.n_streams != n_streams:
+            raise ValueError(f"the model learns from {self._network.n_streams} parallel streams; got {n_streams}")
+
+    def _rates(self, starts: BoolArray) -> tuple[Float64Array, Float64Array]:
+        """η and η/τ of each row; those of rows that begin an episode are not used."""
+        count = len(starts) - int(np.count_nonzero(starts))
+        first = self._network.n_updates + 1
+        root = math.sqrt(self._network.n_streams)
+        if isinstance(self.learning_rate, str):
+            eta = rates(AUTO_RATE, first, count)
+            rate = eta / ((AUTO_TAU if isinstance(self.tau, str) else self.tau) * root)
+            eta *= self._network.n_features
+        else:
+            eta = rates(self.learning_rate, first, count)
+            rate = eta / (DEFAULT_TAU if isinstance(self.tau, str) else self.tau)
+        if count and not rate.max() * root < 1.0:
+            worst = int(rate.argmax())
+            streams = "" if root == 1.0 else f" times the root of the {self._network.n_streams} streams"
+            raise ValueError(
+                f"the learning rate{streams} must stay below tau, or M does not stay positive definite; at update "
+                f"{first + worst} their ratio is {rate[worst] * root:.3g}. Use a smaller learning_rate or a larger tau"
+            )
+        if count == len(starts):
+            return eta, rate
+        all_eta, all_rate = np.zeros(len(starts)), np.zeros(len(starts))
+        all_eta[~starts], all_rate[~starts] = eta, rate
+        return all_eta, all_rate
+
+    def _prepare(self, X: FloatArray, starts: BoolArray, *, continued: bool) -> tuple[Plan, Float64Array, Float64Array]:
+        """What X will give, with η and η/τ for each of its rows."""
+        plan = self._signal.plan(X, starts, continued=continued)
+        return plan, *self._rates(plan.starts)
+
+    def _learn(
+        self,
+        X: FloatArray,
+        starts: BoolArray,
+        prepared: tuple[Plan, Float64Array, Float64Array],
+        recorder: Recorder | None,
+    ) -> None:
+        plan, eta, rate = prepared
+        for x, piece in self._signal.pieces(plan):
+            self._advance(x, plan.starts[piece], eta[piece], rate[piece], recorder)
+        self._signal.remember(X, starts)
+        self._open = True
+
+    def _advance(
+        self, x: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array, recorder: Recorder | None
+    ) -> None:
+        self._open = True
+        begin = 0
+        if recorder is not None:
+            updates = self._network.n_updates + np.cumsum(~starts)
+            for end in recorder.rows_due(updates):
+                part = slice(begin, end)
+                self._network.advance(x[part], starts[part], eta[part], rate[part])
+                recorder.record(self.n_updates_, self.W_, self.M_)
+                begin = end
+        self._network.advance(x[begin:], starts[begin:], eta[begin:], rate[begin:])
+
+    def _scalars(self) -> dict[str, Any]:
+        return {"n_samples": self._network.n_samples, "n_updates": self._network.n_updates}
+
+    def _arrays(self) -> Arrays:
+        return {f"network.{name}": array for name, array in self._network.state._asdict().items()}
+
+    def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
+        self._check_parameters()
+        m, k = self._signal.n_features_out, self.n_components
+        state = State(**{name.removeprefix("network."): array for name, array in arrays.items()})
+        template = initial_state(k, m, len(state.x_prev), state.W.dtype, np.random.RandomState(0))
+        for name, array, wanted in zip(State._fields, state, template, strict=True):
+            if array.shape != wanted.shape or array.dtype != wanted.dtype:
+                raise ValueError(
+                    f"{name} is {array.dtype} of shape {array.shape} where {wanted.dtype} of {wanted.shape} is needed"
+                )
+        self._network = Network(state, self._mode(), m, scalars["n_samples"], scalars["n_updates"])
+
+
+# The flags of a single sample that continues an episode.
+CONTINUES = np.zeros(1, dtype=np.bool_)

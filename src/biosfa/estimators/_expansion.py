@@ -1,0 +1,113 @@
+"""Quadratic expansion and delay embedding as scikit-learn transformers."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from biosfa.episodes import episode_starts
+from biosfa.estimators._validation import check_count, check_samples, keep_index
+from biosfa.kernels.embedding import delay_index, gather_delays
+from biosfa.kernels.expansion import quadratic, quadratic_size
+from biosfa.typing import FloatArray
+
+
+class QuadraticExpansion(TransformerMixin, BaseEstimator):
+    """All monomials of degree one and two: ``PolynomialFeatures(2, include_bias=False)``, faster and in float32 too.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        d, the number of input features.
+    n_output_features_ : int
+        m = d + d(d + 1)/2.
+
+    Examples
+    --------
+    >>> from biosfa import QuadraticExpansion
+    >>> QuadraticExpansion().fit_transform([[2.0, 3.0]])
+    array([[2., 3., 4., 6., 9.]])
+    """
+
+    def fit(self, X: ArrayLike, y: object = None) -> "QuadraticExpansion":
+        """Learn the number of features of X; the values do not matter."""
+        check_samples(self, X, reset=True)
+        self.n_output_features_ = quadratic_size(self.n_features_in_)
+        return self
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Rows (s_1, …, s_d, s_1², s_1s_2, …, s_d²)."""
+        check_is_fitted(self)
+        return quadratic(check_samples(self, X, reset=False))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray[Any, Any]:
+        """Names such as ``x0``, ``x0^2`` and ``x0 x1``."""
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        pairs = [
+            f"{names[i]}^2" if i == j else f"{names[i]} {names[j]}"
+            for i in range(len(names))
+            for j in range(i, len(names))
+        ]
+        return np.asarray([*names, *pairs], dtype=object)
+
+
+class TimeEmbedding(TransformerMixin, BaseEstimator):
+    """Delay vectors (x_t, x_{t−1}, …, x_{t−n_delays+1}), within episodes.
+
+    The first ``n_delays`` − 1 rows of an episode have no full delay vector and are dropped, so that the output has
+    fewer rows than the input: between estimators that pair rows with targets use ``n_delays`` of :class:`SFA` and
+    :class:`BioSFA` instead.
+
+    Parameters
+    ----------
+    n_delays : int, default=2
+        Samples in a delay vector, the newest first.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of input features.
+
+    Examples
+    --------
+    >>> from biosfa import TimeEmbedding
+    >>> TimeEmbedding(n_delays=2).fit_transform([[1.0], [2.0], [3.0]])
+    array([[2., 1.],
+           [3., 2.]])
+    """
+
+    def __init__(self, n_delays: int = 2) -> None:
+        self.n_delays = n_delays
+
+    def fit(self, X: ArrayLike, y: object = None) -> "TimeEmbedding":
+        """Learn the number of features of X; the values do not matter."""
+        check_count("n_delays", self.n_delays)
+        check_samples(self, X, reset=True)
+        return self
+
+    def transform(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
+        """Delay vectors of X; ``lengths`` are the rows of its episodes, one after the other."""
+        check_is_fitted(self)
+        samples = check_samples(self, X, reset=False)
+        starts = episode_starts(len(samples), lengths, open_episode=False)
+        index, _ = delay_index(starts, self.n_delays)
+        embedded: FloatArray = keep_index(self, gather_delays(samples, index, self.n_delays), X, index)
+        return embedded
+
+    def fit_transform(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> FloatArray:
+        """Fit to X, then transform it."""
+        return self.fit(X).transform(X, lengths=lengths)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray[Any, Any]:
+        """Names such as ``x0`` and ``x0[t-1]``."""
+        check_is_fitted(self)
+        return delayed_names(_check_feature_names_in(self, input_features), self.n_delays)
+
+
+def delayed_names(names: np.ndarray[Any, Any], n_delays: int) -> np.ndarray[Any, Any]:
+    """Names of the columns of delay vectors."""
+    delayed = [name if delay == 0 else f"{name}[t-{delay}]" for delay in range(n_delays) for name in names]
+    return np.asarray(delayed, dtype=object)

@@ -1,0 +1,115 @@
+"""The network while it learns: its state, which kernel moves it on, and what can be read from it."""
+
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from biosfa.exceptions import DivergenceError
+from biosfa.kernels import blocked, sequential, streams
+from biosfa.kernels.eigen import fixed_signs, slow_directions
+from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, Mode, State, initial_state
+from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+# Weights above which the blocked kernel is the faster one, and rows below which it is not worth its set-up (measured).
+BLOCKED_WEIGHTS = 4096
+BLOCKED_ROWS = 16
+
+
+@dataclass(frozen=True)
+class Readout:
+    """Slow features of a network, in order of slowness."""
+
+    components: Float64Array  # (k, m)
+    delta_values: Float64Array  # (k,), NaN where the input had no variance left
+    constraint_error: float
+
+
+@dataclass
+class Network:
+    """Weights, memory and running moments of a network with k outputs and m inputs."""
+
+    state: State
+    mode: Mode
+    n_features: int
+    n_samples: int = 0  # rows seen, or steps of parallel streams
+    n_updates: int = 0
+
+    @classmethod
+    def create(
+        cls, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike, rng: np.random.RandomState
+    ) -> "Network":
+        """A network at rest, with random W and M = I."""
+        return cls(initial_state(k, m, n_streams, dtype, rng), mode, m)
+
+    @property
+    def n_streams(self) -> int:
+        """P, the number of parallel streams."""
+        return len(self.state.x_prev)
+
+    @property
+    def W(self) -> FloatArray:
+        """Feedforward weights, without padding."""
+        return self.state.W[:, : self.n_features]
+
+    @property
+    def mean(self) -> Float64Array:
+        """Running mean of the input, without padding."""
+        return self.state.mean[: self.n_features]
+
+    def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
+        """Learn from samples of shape (n, m), or (n, P, m) for parallel streams.
+
+        Raises
+        ------
+        DivergenceError
+            If the network leaves its stable region; its state is then the one before that sample.
+        """
+        if self.mode.relative and self.state.gauge[MEAN_POWER] == 0.0:
+            self._set_scale(raw)
+        done = self._kernel(len(raw)).learn(raw, starts, eta, rate, self.n_samples, self.mode, self.state)
+        self.n_samples += done
+        self.n_updates += done - int(np.count_nonzero(starts[:done]))
+        if done < len(raw):
+            peak = float(self.state.gauge[PEAK_POWER])
+            scale = float(self.state.gauge[MEAN_POWER]) if self.mode.relative else 1.0
+            raise DivergenceError(self.n_updates + 1, float(eta[done]) / scale, 1.0 / peak)
+
+    def _kernel(self, n_rows: int) -> ModuleType:
+        if self.n_streams > 1:
+            return streams
+        if self.state.W.size < BLOCKED_WEIGHTS or n_rows < BLOCKED_ROWS or self.mode.euler:
+            return sequential
+        return blocked
+
+    def _set_scale(self, raw: FloatArray) -> None:
+        """Bring the first currents to order one: divide W by the root mean square of the first sample not zero."""
+        mean = self.mean
+        for n, sample in enumerate(raw, start=self.n_samples + 1):
+            mean = mean + (sample.mean(axis=0) - mean if sample.ndim == 2 else sample - mean) / n
+            variance = float(np.mean(np.square(sample - mean if self.mode.center else sample, dtype=np.float64)))
+            if variance > 0.0:
+                self.state.W[:] /= np.sqrt(variance)
+                return
+
+    def readout(self) -> Readout:
+        """Slow directions within the span of W.
+
+        The running moments are those of the currents a = Wx and of their difference under one set of weights: M, which
+        only mixes the outputs, cancels.
+        """
+        k = len(self.state.M)
+        weight, weight_difference = self.state.weights[CURRENT], self.state.weights[DIFFERENCE]
+        if weight_difference == 0.0:
+            return Readout(np.zeros((k, self.n_features)), np.full(k, np.nan), np.nan)
+        S, D = self.state.S / weight, self.state.D / weight_difference
+        # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
+        rounding = max(float(np.finfo(self.state.W.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
+        solution = slow_directions(S, D, 100 * k * rounding)
+        components = np.zeros((k, self.n_features))
+        components[: solution.rank] = fixed_signs(solution.directions @ self.W)
+        delta_values = np.full(k, np.nan)
+        delta_values[: solution.rank] = solution.delta_values
+        whitened = np.linalg.solve(self.state.M, np.linalg.solve(self.state.M, S).T)
+        return Readout(components, delta_values, float(np.square(whitened - np.eye(k)).sum() / k))

@@ -1,0 +1,161 @@
+"""The paper's offline algorithm: gradient descent-ascent on covariances."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from biosfa import metrics
+from biosfa.estimators._schedules import LearningRate, check_learning_rate, rates
+from biosfa.estimators._validation import check_count, check_samples
+from biosfa.kernels.eigen import slow_directions
+from biosfa.objectives import offline_objective
+from biosfa.typing import Float64Array, FloatArray
+
+# An objective of this size is that of weights that diverge; at the optimum it is −Σ(4 − δ)²/2.
+RUNAWAY = 1e100
+
+
+class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Bio-SFA with the whole data at hand (Sec. 4.2 of Lipshutz et al. 2020).
+
+    Descends in W and ascends in M the objective whose saddle point is slow feature analysis:
+    W ← W + 2η(M⁻¹WC_x̄x̄ − WC_xx), M ← M + (η/τ)(M⁻¹WC_x̄x̄WᵀM⁻¹ − M). At its fixed point M = Q(4I − Λ)Qᵀ, where Λ has
+    the slowness values, V = WᵀM⁻¹ is white and W = MVᵀ.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features k.
+    learning_rate : "auto", float, schedule or callable, default="auto"
+        η. "auto" is half of the largest stable rate, 1/λ_max(C_xx), or τ/2 if that is less.
+    tau : float, default=0.5
+        τ; η must stay below it, so that M stays positive definite.
+    max_iter : int, default=10000
+        Steps at most.
+    tol : float, default=1e-9
+        Stop when no weight changes by more than this in a step, relative to the largest weight and to the rate.
+    random_state : int, RandomState or None, default=None
+        For the initial W.
+
+    Attributes
+    ----------
+    W_, M_ : arrays of shape (n_components, n_features) and (n_components, n_components)
+        The weights.
+    components_ : array of shape (n_components, n_features)
+        Directions in order of slowness.
+    delta_values_ : array of shape (n_components,)
+        Slowness of the features.
+    objective_ : array of shape (number of steps,)
+        The min-max objective before each step, outputs at their optimum.
+    n_iter_ : int
+        Steps made.
+    converged_ : bool
+        Whether ``tol`` was reached.
+    mean_ : array of shape (n_features,)
+        Mean of the input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import SFA, OfflineBioSFA
+    >>> t = np.arange(2000)
+    >>> X = np.stack([np.sin(t / 50) + np.sin(t / 3), np.sin(t / 50) - np.sin(t / 3)], axis=1)
+    >>> offline = OfflineBioSFA(n_components=1, random_state=0).fit(X)
+    >>> bool(np.isclose(offline.delta_values_, SFA(1).fit(X).delta_values_)[0])
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        learning_rate: LearningRate = "auto",
+        tau: float = 0.5,
+        max_iter: int = 10_000,
+        tol: float = 1e-9,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.learning_rate = learning_rate
+        self.tau = tau
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+        """Learn from X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples in order of time.
+        y : ignored
+        lengths : array-like of int, optional
+            Rows of the episodes in X, one after the other.
+
+        Returns
+        -------
+        self
+        """
+        check_learning_rate(self.learning_rate)
+        k = check_count("n_components", self.n_components)
+        check_count("max_iter", self.max_iter)
+        if not (np.isfinite(self.tau) and self.tau > 0):
+            raise ValueError(f"tau must be a positive number; got {self.tau!r}")
+        X = check_samples(self, X, reset=True, min_samples=2)
+        m = X.shape[1]
+        if k > m:
+            raise ValueError(f"n_components={k} exceeds the number of features, n_features = {m}")
+        moments = metrics.moments(X, lengths)
+        metrics.slowest(moments, k)  # raises if k exceeds the rank
+        C_xx = moments.covariance
+        C_bar = 4.0 * C_xx - moments.difference_covariance
+        eta = self._rates(float(np.linalg.eigvalsh(C_xx)[-1]))
+        rng = check_random_state(self.random_state)
+        W, M = rng.standard_normal((k, m)) / np.sqrt(m), np.eye(k)
+        objective: list[float] = []
+        self.converged_ = False
+        for rate in eta:
+            objective.append(offline_objective(W, M, C_xx, C_bar))
+            if not abs(objective[-1]) < RUNAWAY:
+                raise ArithmeticError(f"the weights diverged after {len(objective)} steps: use a smaller learning_rate")
+            V = np.linalg.solve(M, W)
+            W_change = 2.0 * rate * (V @ C_bar - W @ C_xx)
+            M_change = rate / self.tau * (V @ C_bar @ V.T - M)
+            W, M = W + W_change, M + M_change
+            change = max(np.abs(W_change).max() / np.abs(W).max(), np.abs(M_change).max() / np.abs(M).max())
+            if change <= self.tol * rate:
+                self.converged_ = True
+                break
+        self.W_, self.M_, self.mean_ = W, M, moments.mean
+        self.objective_ = np.array(objective)
+        self.n_iter_ = len(objective)
+        solution = slow_directions(W @ C_xx @ W.T, W @ moments.difference_covariance @ W.T, k * np.finfo(float).eps)
+        self.components_: Float64Array = solution.directions @ W
+        self.delta_values_ = solution.delta_values
+        return self
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Slow features of X, in order of slowness."""
+        check_is_fitted(self)
+        X = check_samples(self, X, reset=False)
+        return np.subtract(X, self.mean_).astype(X.dtype, copy=False) @ self.components_.T.astype(X.dtype)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def _rates(self, largest_variance: float) -> Float64Array:
+        if isinstance(self.learning_rate, str):
+            return rates(0.5 * min(1.0 / largest_variance, self.tau), 1, self.max_iter)
+        eta = rates(self.learning_rate, 1, self.max_iter)
+        if not eta.max() < self.tau:
+            raise ValueError(
+                f"the learning rate must stay below tau={self.tau}, or M does not stay positive definite; it reaches "
+                f"{eta.max():.3g}"
+            )
+        return eta

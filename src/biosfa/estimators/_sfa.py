@@ -1,0 +1,309 @@
+"""Exact slow feature analysis from streaming moments."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import qr
+from sklearn.utils.validation import check_is_fitted
+
+from biosfa.episodes import episode_starts
+from biosfa.estimators._base import SlowFeatureEstimator
+from biosfa.estimators._signal import SignalPath
+from biosfa.estimators._validation import check_count, check_samples
+from biosfa.exceptions import RankDeficiencyWarning
+from biosfa.io.model_file import Arrays
+from biosfa.kernels.eigen import slow_directions
+from biosfa.kernels.moments import Moments, accumulate
+from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+
+class SFA(SlowFeatureEstimator):
+    """Slow feature analysis: the projections of a signal that vary most slowly, by the generalized eigenproblem.
+
+    Finds V that minimises tr VᵀC_ẋẋV subject to VᵀC_xxV = I (Wiskott & Sejnowski 2002). Data may come in chunks, in
+    episodes, and from several machines; the result is the same. Memory and time a sample grow as m², the square of the
+    number of (expanded) features: beyond some thousands :class:`BioSFA` is the better choice.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of features; all of them, that is the rank of the input, by default.
+    expansion : None, "quadratic" or transformer, default=None
+        What is done to each (delayed) sample first. A transformer that depends on data should be fitted already; one
+        that is not is fitted to the first chunk.
+    n_delays : int, default=1
+        Samples in a delay vector; 1 is no embedding.
+    lag : int, default=1
+        Distance in time of the two samples of a difference.
+    ridge : float, default=0.0
+        Variance of white noise, in units of the mean variance, that the features are made robust against, as if it had
+        been added to the input: keeps slow features of tiny variance out.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, m)
+        Directions in the expanded signal, in order of slowness. The entry of largest magnitude of each is positive.
+    delta_values_ : array of shape (n_components,)
+        Slowness δ of each feature: the mean square of its difference, at unit variance.
+    timescales_ : array of shape (n_components,)
+        −lag/ln(1 − δ/2), the correlation time of each feature if it decays exponentially; NaN where δ ≥ 2.
+    mean_ : array of shape (m,)
+        Mean of the expanded signal.
+    rank_ : int
+        Numerical rank of the expanded signal. Where it is below m, the pseudo-inverse is used.
+    redundant_features_ : array of int
+        Columns of the expanded signal that are constant, or linear combinations of those left.
+    n_samples_seen_ : int
+        Samples of the expanded signal so far.
+    n_features_in_ : int
+        Number of input features.
+
+    See Also
+    --------
+    BioSFA : Learns the same features online with local rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import SFA
+    >>> t = np.arange(2000)
+    >>> slow, fast = np.sin(t / 50), np.sin(t / 3)
+    >>> X = np.stack([slow + fast, slow - fast], axis=1)
+    >>> sfa = SFA(n_components=1).fit(X)
+    >>> float(abs(np.corrcoef(sfa.transform(X)[:, 0], slow)[0, 1]).round(3))
+    1.0
+    """
+
+    components_: Float64Array
+    delta_values_: Float64Array
+    _tail: FloatArray
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        expansion: Any = None,
+        n_delays: int = 1,
+        lag: int = 1,
+        ridge: float = 0.0,
+    ) -> None:
+        self.n_components = n_components
+        self.expansion = expansion
+        self.n_delays = n_delays
+        self.lag = lag
+        self.ridge = ridge
+
+    def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+        """Forget everything, then learn from X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples in order of time.
+        y : ignored
+        lengths : array-like of int, optional
+            Rows of the episodes in X, one after the other; no difference is taken across their boundaries.
+
+        Returns
+        -------
+        self
+
+        Warns
+        -----
+        RankDeficiencyWarning
+            If columns are constant or linear combinations of others.
+        """
+        with self._unchanged_on_error():
+            self._check_parameters()
+            X = check_samples(self, X, reset=True, min_samples=2)
+            self._begin(X)
+            self._accumulate(X, episode_starts(len(X), lengths, open_episode=False))
+            self.end_episode()
+            if self._moments.n_pairs == 0:
+                raise ValueError(
+                    f"X has no two samples {self.lag} apart in one episode: its episodes are too short for "
+                    f"lag={self.lag}, n_delays={self.n_delays}"
+                )
+            if self._solve() < (self.n_components or 1):
+                raise ValueError(
+                    f"n_components={self.n_components or 1} exceeds the rank {self.rank_} of the (expanded) input: "
+                    "ask for fewer, or give more varied samples"
+                )
+            self._warn_of_rank()
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+        """Learn from a further chunk of any size; without ``lengths`` it continues the open episode.
+
+        The eigenproblem is solved at the end of each call, at O(m³): give chunks of some times m rows where m is large.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples that follow those of the last call.
+        y : ignored
+        lengths : array-like of int, optional
+            Rows of the episodes in X, one after the other, each whole; the open episode is closed before.
+
+        Returns
+        -------
+        self
+        """
+        with self._unchanged_on_error():
+            first = not hasattr(self, "_moments")
+            if first:
+                self._check_parameters()
+            X = check_samples(self, X, reset=first)
+            starts = episode_starts(len(X), lengths, open_episode=not first and self._open)
+            if first:
+                self._begin(X)
+        if lengths is not None:
+            self.end_episode()
+        self._accumulate(X, starts)
+        if lengths is not None:
+            self.end_episode()
+        self._solve()
+        return self
+
+    def merge(self, other: "SFA") -> Self:
+        """Take in what another SFA with the same settings has seen, as if its episodes had come here.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "_moments")
+        check_is_fitted(other, "_moments")
+        mine, theirs = ((sfa.n_features_in_, sfa.lag, sfa.n_delays, sfa._moments.n_features) for sfa in (self, other))
+        if mine != theirs:
+            raise ValueError(
+                "only models of the same input, lag, n_delays and expansion can be merged; (n_features, lag, n_delays, "
+                f"expanded features) are {mine} here and {theirs} there"
+            )
+        self._moments.merge(other._moments)
+        self._solve()
+        return self
+
+    @property
+    def mean_(self) -> Float64Array:
+        """Mean of the expanded signal."""
+        return self._moments.mean
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Samples of the expanded signal so far."""
+        return self._moments.n_samples
+
+    @property
+    def timescales_(self) -> Float64Array:
+        """Correlation time of each feature, if it decays exponentially."""
+        correlation = 1.0 - self.delta_values_ / 2.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(correlation > 0, -self.lag / np.log(correlation), np.nan)
+
+    def end_episode(self) -> Self:
+        """Close the open episode: no difference is taken between its last row and the next one that comes."""
+        if hasattr(self, "_tail"):
+            self._tail = self._tail[:0]
+        return super().end_episode()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def _check_parameters(self) -> None:
+        self._check_signal_parameters()
+        check_count("lag", self.lag)
+        if self.n_components is not None:
+            check_count("n_components", self.n_components)
+        if not (np.isfinite(self.ridge) and self.ridge >= 0):
+            raise ValueError(f"ridge must be a number, not negative; got {self.ridge!r}")
+
+    def _begin(self, X: FloatArray) -> None:
+        self._signal = SignalPath.build(self.n_delays, self.expansion, X)
+        m = self._signal.n_features_out
+        if self.n_components is not None and self.n_components > m:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds the number of (expanded) features, n_features = {m}"
+            )
+        for name in ("components_", "delta_values_", "rank_", "redundant_features_"):
+            self.__dict__.pop(name, None)
+        self._moments = Moments(m)
+        self._tail = np.empty((0, m))
+        self._open = False
+
+    def _accumulate(self, X: FloatArray, starts: BoolArray) -> None:
+        plan = self._signal.plan(X, starts, continued=True)
+        for x, piece in self._signal.pieces(plan):
+            self._tail = accumulate(self._moments, x, plan.starts[piece], self.lag, self._tail)
+        self._signal.remember(X, starts)
+        self._open = True
+
+    def _solve(self) -> int:
+        """Solve for the features if there are enough; returns the rank."""
+        moments = self._moments
+        if moments.n_pairs == 0:
+            return 0
+        C_xx = moments.covariance
+        constant = np.sqrt(np.diag(C_xx)) <= 8 * np.finfo(float).eps * np.abs(moments.mean)
+        C_xx[constant] = 0.0
+        C_xx[:, constant] = 0.0
+        C_dot = moments.difference_covariance
+        noise = np.diag(np.where(constant, 0.0, self.ridge * np.mean(np.diag(C_xx))))
+        tolerance = moments.n_features * float(np.finfo(float).eps)
+        # the difference of white noise has twice its variance
+        solution = slow_directions(C_xx + noise, C_dot + 2.0 * noise, tolerance, self.n_components)
+        self.rank_ = solution.rank
+        self.redundant_features_ = _redundant(C_xx, solution.rank)
+        if solution.rank > 0 and (self.n_components or 1) <= solution.rank:
+            self.components_ = solution.directions
+            self.delta_values_ = solution.delta_values
+        return solution.rank
+
+    def _warn_of_rank(self) -> None:
+        m, n = self._moments.n_features, self._moments.n_samples
+        if self.rank_ == m:
+            return
+        names = self.expanded_feature_names()[self.redundant_features_]
+        shown = ", ".join(map(str, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+        cause = f"there are only {n} samples" if n <= m else "they are constant or linear combinations of the others"
+        warnings.warn(
+            f"the (expanded) input has {m} columns but rank {self.rank_}: {shown} add nothing, because {cause}. "
+            "The features are those of the pseudo-inverse.",
+            RankDeficiencyWarning,
+            stacklevel=3,
+        )
+
+    def _scalars(self) -> dict[str, Any]:
+        return {"n_samples": self._moments.n_samples, "n_pairs": self._moments.n_pairs}
+
+    def _arrays(self) -> Arrays:
+        return {
+            "mean": self._moments.mean,
+            "scatter": self._moments.scatter,
+            "difference": self._moments.difference,
+            "tail": self._tail,
+        }
+
+    def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
+        m = self._signal.n_features_out
+        self._moments = Moments(m, scalars["n_samples"], scalars["n_pairs"])
+        self._tail = arrays["tail"]
+        shapes = {"mean": (m,), "scatter": (m, m), "difference": (m, m), "tail": (len(self._tail), m)}
+        for name, shape in shapes.items():
+            if arrays[name].shape != shape:
+                raise ValueError(f"{name} has shape {arrays[name].shape} where {shape} is needed")
+        for name in ("mean", "scatter", "difference"):
+            setattr(self._moments, name, arrays[name])
+        self._solve()
+
+
+def _redundant(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Columns without which the rest still has the full rank, by pivoting on the correlations."""
+    if rank == len(C_xx):
+        return np.empty(0, dtype=np.intp)
+    deviation = np.sqrt(np.diag(C_xx))
+    scale = np.where(deviation > 0, 1.0 / np.where(deviation > 0, deviation, 1.0), 0.0)
+    _, order = qr(C_xx * np.outer(scale, scale), mode="r", pivoting=True)
+    return np.sort(order[rank:])

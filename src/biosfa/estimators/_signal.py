@@ -1,0 +1,95 @@
+"""From rows of input to rows of the expanded signal: delays, then the expansion, episode by episode."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from biosfa.estimators._expansion import QuadraticExpansion
+from biosfa.kernels.embedding import delay_index, gather_delays
+from biosfa.typing import BoolArray, FloatArray, IntArray
+
+# Size of a piece of expanded signal: never the whole of it is held.
+PIECE_BYTES = 2**21
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which rows of the expanded signal a chunk of input gives."""
+
+    rows: FloatArray  # input, with what was remembered before it
+    index: IntArray  # rows that have all their delays
+    starts: BoolArray  # which of these begin an episode
+
+
+@dataclass
+class SignalPath:
+    """Delay embedding and expansion of a stream, with the rows it must remember of the open episode."""
+
+    n_delays: int
+    transformer: Any  # a fitted transformer, or None
+    n_features_in: int
+    n_features_out: int = field(init=False)
+    history: FloatArray = field(init=False)  # the last n_delays rows, so that one sees whether the episode gave any yet
+
+    def __post_init__(self) -> None:
+        self.n_features_out = self.expand(np.zeros((1, self.n_features_in * self.n_delays))).shape[1]
+        self.forget()
+
+    @classmethod
+    def build(cls, n_delays: int, expansion: Any, X: FloatArray) -> "SignalPath":
+        """The path for input like X; an expansion that is not fitted yet is fitted to X."""
+        transformer = QuadraticExpansion() if isinstance(expansion, str) else expansion
+        if transformer is not None and not _is_fitted(transformer):
+            rows = gather_delays(X, np.arange(n_delays - 1, len(X)), n_delays)
+            transformer = clone(transformer).fit(rows if len(rows) else np.zeros((1, X.shape[1] * n_delays)))
+        return cls(n_delays, transformer, X.shape[1])
+
+    def forget(self) -> None:
+        """Begin a new episode."""
+        self.history = np.empty((0, self.n_features_in))
+
+    def plan(self, X: FloatArray, starts: BoolArray, *, continued: bool) -> Plan:
+        """What X will give, by itself or as a continuation of what is remembered."""
+        if self.n_delays == 1:
+            return Plan(X, np.arange(len(X)), starts)
+        history = self.history if continued else self.history[:0]
+        past = len(history)
+        rows = np.concatenate([history.astype(X.dtype), X])
+        index, first = delay_index(np.concatenate([np.zeros(past, np.bool_), starts]), self.n_delays)
+        new = index >= past
+        return Plan(rows, index[new], first[new])
+
+    def pieces(self, plan: Plan) -> Iterator[tuple[FloatArray, slice]]:
+        """The expanded signal piece by piece, and where each stands in the plan."""
+        if self.n_delays == 1 and self.transformer is None:
+            yield plan.rows, slice(0, len(plan.rows))
+            return
+        size = max(64, PIECE_BYTES // (8 * self.n_features_out))
+        for begin in range(0, len(plan.index), size):
+            piece = slice(begin, begin + size)
+            yield self.expand(gather_delays(plan.rows, plan.index[piece], self.n_delays)), piece
+
+    def expand(self, rows: FloatArray) -> FloatArray:
+        """The expansion of embedded rows."""
+        return rows if self.transformer is None else np.ascontiguousarray(self.transformer.transform(rows))
+
+    def remember(self, X: FloatArray, starts: BoolArray) -> None:
+        """Keep what the next rows of the open episode will need of X."""
+        if self.n_delays == 1:
+            return
+        rows = np.concatenate([self.history, X])
+        cuts = np.flatnonzero(starts) + len(self.history)
+        self.history = rows[max(cuts[-1] if len(cuts) else 0, len(rows) - self.n_delays) :]
+
+
+def _is_fitted(transformer: Any) -> bool:
+    try:
+        check_is_fitted(transformer)
+    except NotFittedError:
+        return False
+    return True

@@ -1,0 +1,87 @@
+"""The one way input is checked: by scikit-learn, and then for what time series need."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import validate_data
+
+from biosfa.kernels._jit import jit
+from biosfa.typing import FloatArray, IntArray
+
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def check_samples(
+    estimator: BaseEstimator, X: ArrayLike, *, reset: bool, min_samples: int = 1, n_streams: int | None = None
+) -> FloatArray:
+    """X as a finite, C-contiguous float64 or float32 array of shape (n_samples, n_features).
+
+    Arrays that already are just that skip scikit-learn's slower path. Rows of parallel streams take turns.
+    """
+    plain = (
+        not reset
+        and type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in FLOATS
+        and X.flags.c_contiguous
+        and X.shape[0] >= min_samples
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")
+    )
+    if plain:
+        checked: FloatArray = X  # type: ignore[assignment]
+    else:
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            dtype=list(FLOATS),
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=min_samples,
+        )
+    if not _all_finite(checked.reshape(-1)):
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(checked))[0])
+        kind = "NaN" if np.isnan(checked[row, column]) else "infinity"
+        place = f"row {row}" if n_streams is None else f"step {row // n_streams}, stream {row % n_streams}"
+        names = getattr(estimator, "feature_names_in_", None)
+        name = "" if names is None else f" ({names[column]!r})"
+        raise ValueError(
+            f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first."
+        )
+    return checked
+
+
+@jit
+def _all_finite(values: FloatArray) -> bool:
+    """Whether no value is NaN or Inf: x · 0 is 0 for all others."""
+    total = 0.0
+    for i in range(values.shape[0]):
+        total += values[i] * 0.0
+    return total == 0.0
+
+
+def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: IntArray) -> Any:
+    """Features of some rows of X, with the index of those rows where a pandas frame is to come out.
+
+    scikit-learn would give them the index of all rows, which does not fit where rows are dropped.
+    """
+    if not hasattr(X, "iloc") or len(rows) == len(X) or _get_output_config("transform", estimator)["dense"] != "pandas":
+        return features
+    return type(X)(features, index=X.index[rows])
+
+
+def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    """Raise ValueError unless ``value`` is one of ``choices``."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+
+
+def check_count(name: str, value: object, *, minimum: int = 1) -> int:
+    """A whole number of at least ``minimum``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
+        raise ValueError(f"{name} must be a whole number of at least {minimum}; got {value!r}")
+    return int(value)

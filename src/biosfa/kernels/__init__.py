@@ -1,0 +1,1 @@
+"""The numeric core: functions on arrays, compiled where that pays. No validation."""

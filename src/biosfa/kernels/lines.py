@@ -1,0 +1,216 @@
+"""The lines of Algorithms 1 and 2 that every learning kernel shares, one small compiled function each."""
+
+import math
+
+import numpy as np
+
+from biosfa.kernels._jit import jit
+from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, STALENESS
+from biosfa.typing import FloatArray
+
+# M⁻¹ is carried by Sherman–Morrison for at most this many steps, and for so many that (1 − η/τ)^−t, the growth of its
+# rounding errors, stays below e^7 ≈ 1e3: then twelve digits of float64 survive.
+REFRESH_STEPS = 256
+REFRESH_GROWTH = 7.0
+
+# A dendritic current this many times larger than any the start weights could give (|a| ≲ ‖x‖) or that a white output
+# needs (a = My, M ≤ 4) has left the basin of attraction for good.
+RUNAWAY = 1e6
+
+# The running moments look back over a third of the stream, or over ten windows τ/η of M where that is shorter.
+LOOK_BACK = 3.0
+WINDOWS = 0.1
+
+# The fast dynamics stop when no neuron moves by more than this, relative to the largest.
+EULER_TOLERANCE = 1e-13
+EULER_MAX_STEPS = 100_000
+
+
+@jit
+def centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: FloatArray, power: FloatArray) -> None:
+    """X ← raw − the running mean through each row, and power ← ‖x‖²; ``n_seen`` rows came before.
+
+    Inside the block the mean is carried as a sum of deviations from where it began: a row waits for one addition only,
+    and a float32 X loses nothing to a large offset.
+    """
+    n, m = raw.shape
+    if n == 0:
+        return
+    if center and n_seen == 0:
+        for j in range(m):
+            mean[j] = raw[0, j]
+    for t in range(n):
+        for j in range(m):
+            X[t, j] = raw[t, j] - mean[j]
+    drift = np.zeros(mean.shape[0], X.dtype)
+    for t in range(n):
+        inverse = X.dtype.type(1.0 / (n_seen + t + 1) if center else 0.0)
+        square = X.dtype.type(0.0)
+        for j in range(drift.shape[0]):
+            drift[j] += X[t, j]
+            x = X[t, j] - inverse * drift[j]
+            X[t, j] = x
+            square += x * x
+        power[t] = square
+    if center:
+        for j in range(m):
+            mean[j] += drift[j] / (n_seen + n)
+
+
+@jit
+def absolute(eta: float, mean_power: float, relative: bool) -> float:
+    """η itself, where it was given in units of 1/⟨‖x‖²⟩; zero as long as the input has been silent."""
+    if not relative:
+        return eta
+    return eta / mean_power if mean_power > 0.0 else 0.0
+
+
+@jit
+def shortening(eta: float, power: float, normalized: bool) -> float:
+    """Factor by which the normalised step shortens η and η/τ: 1/(1 + 2η‖x‖²)."""
+    return 1.0 / (1.0 + 2.0 * eta * power) if normalized else 1.0
+
+
+@jit
+def along(y_bar: float, a: float, step: float, reversible: bool) -> tuple[float, float]:
+    """Coefficients of x_t and x_{t−1} in ΔW: 2η(ȳx̄ᵀ − axᵀ), or 2η(2ȳ − a)xᵀ for reversible processes."""
+    if reversible:
+        return step * (2.0 * y_bar - a), 0.0
+    return step * (y_bar - a), step * y_bar
+
+
+@jit
+def runs_away(square: float, peak_power: float) -> bool:
+    """Whether a dendritic current of this ‖a‖² shows divergence; true for NaN as well."""
+    return not square <= RUNAWAY * RUNAWAY * (1.0 + peak_power)
+
+
+@jit
+def multiply(matrix: FloatArray, vector: FloatArray, out: FloatArray) -> None:
+    """Out ← matrix · vector, four rows at a time to share the loads of the vector."""
+    k = vector.shape[0]
+    whole = k // 4 * 4
+    for i in range(0, whole, 4):
+        row_0, row_1, row_2, row_3 = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
+        sum_0, sum_1, sum_2, sum_3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(k):
+            sum_0 += row_0[j] * vector[j]
+            sum_1 += row_1[j] * vector[j]
+            sum_2 += row_2[j] * vector[j]
+            sum_3 += row_3[j] * vector[j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = sum_0, sum_1, sum_2, sum_3
+    for i in range(whole, k):
+        total = 0.0
+        for j in range(k):
+            total += matrix[i, j] * vector[j]
+        out[i] = total
+
+
+@jit
+def combine(rows: FloatArray, coefficients: FloatArray, out: FloatArray) -> None:
+    """Out ← out + Σ coefficient · row, four rows at a time to share the loads and stores of ``out``."""
+    n, k = rows.shape
+    whole = n // 4 * 4
+    for s in range(0, whole, 4):
+        row_0, row_1, row_2, row_3 = rows[s], rows[s + 1], rows[s + 2], rows[s + 3]
+        c_0, c_1, c_2, c_3 = coefficients[s], coefficients[s + 1], coefficients[s + 2], coefficients[s + 3]
+        for i in range(k):
+            out[i] += c_0 * row_0[i] + c_1 * row_1[i] + c_2 * row_2[i] + c_3 * row_3[i]
+    for s in range(whole, n):
+        for i in range(k):
+            out[i] += coefficients[s] * rows[s, i]
+
+
+@jit
+def blend(matrix: FloatArray, keep: float, gain: float, vector: FloatArray) -> None:
+    """Matrix ← keep · matrix + gain · vector vectorᵀ."""
+    for i in range(vector.shape[0]):
+        scale = gain * vector[i]
+        for j in range(vector.shape[0]):
+            matrix[i, j] = keep * matrix[i, j] + scale * vector[j]
+
+
+@jit
+def settle(M: FloatArray, a: FloatArray, y: FloatArray) -> None:
+    """Run dy/dγ = a − My from ``y`` to equilibrium by Euler steps of 1/‖M‖∞, below the limit 2/λ_max(M), in place."""
+    k = a.shape[0]
+    norm = 0.0
+    for i in range(k):
+        norm = max(norm, np.abs(M[i]).sum())
+    gamma = 1.0 / norm
+    drive = np.empty(k)
+    for _ in range(EULER_MAX_STEPS):
+        multiply(M, y, drive)
+        moved = 0.0
+        largest = 0.0
+        for i in range(k):
+            change = gamma * (a[i] - drive[i])
+            y[i] += change
+            moved = max(moved, abs(change))
+            largest = max(largest, abs(y[i]))
+        if not moved > EULER_TOLERANCE * largest:
+            return
+
+
+@jit
+def update_inverse(
+    M_inv: FloatArray, y_bar: FloatArray, keep: float, gain: float, gauge: FloatArray, z: FloatArray
+) -> None:
+    """M⁻¹ after M ← keep · M + gain · ȳȳᵀ, by Sherman–Morrison; ``z`` is scratch."""
+    multiply(M_inv, y_bar, z)
+    u = 0.0
+    for i in range(y_bar.shape[0]):
+        u += y_bar[i] * z[i]
+    blend(M_inv, 1.0 / keep, -gain / (keep * (keep + gain * u)), z)
+    gauge[STALENESS] += 1.0 / REFRESH_STEPS - math.log(keep) / REFRESH_GROWTH
+
+
+@jit
+def refresh(M: FloatArray, M_inv: FloatArray, gauge: FloatArray) -> None:
+    """M⁻¹ afresh from M, symmetrised, when it is due."""
+    if gauge[STALENESS] < 1.0:
+        return
+    inverse = np.linalg.inv(M)
+    for i in range(M.shape[0]):
+        for j in range(M.shape[0]):
+            M_inv[i, j] = 0.5 * (inverse[i, j] + inverse[j, i])
+    gauge[STALENESS] = 0.0
+
+
+@jit
+def forgetting(n_seen: int, rate: float) -> float:
+    """Weight of the newest sample in the running moments."""
+    return min(1.0, max(LOOK_BACK / n_seen, WINDOWS * rate))
+
+
+@jit
+def track(
+    a: FloatArray, a_dot: FloatArray, start: bool, rho: float, S: FloatArray, D: FloatArray, weights: FloatArray
+) -> None:
+    """Running moments S of a and D of its difference, which an episode's first sample has not."""
+    blend(S, 1.0 - rho, rho, a)
+    weights[CURRENT] += rho * (1.0 - weights[CURRENT])
+    if not start:
+        blend(D, 1.0 - rho, rho, a_dot)
+        weights[DIFFERENCE] += rho * (1.0 - weights[DIFFERENCE])
+
+
+@jit
+def blend_rows(matrix: FloatArray, rows: FloatArray, rates: FloatArray) -> float:
+    """Matrix ← (1 − rate) matrix + rate · row rowᵀ for one row after the other, as one product; returns Π(1 − rate)."""
+    n, k = rows.shape
+    weighted = np.empty((n, k))
+    keep = 1.0  # what the rows after this one leave of it
+    for t in range(n - 1, -1, -1):
+        for i in range(k):
+            weighted[t, i] = keep * rates[t] * rows[t, i]
+        keep *= 1.0 - rates[t]
+    matrix[:] = keep * matrix + weighted.T @ rows
+    return keep
+
+
+@jit
+def watch(power: float, n_seen: int, gauge: FloatArray) -> None:
+    """Track the mean and the peak of ‖x‖², summed over parallel streams."""
+    gauge[MEAN_POWER] += (power - gauge[MEAN_POWER]) / n_seen
+    gauge[PEAK_POWER] = max(gauge[PEAK_POWER], power)

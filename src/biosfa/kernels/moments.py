@@ -1,0 +1,110 @@
+"""Streaming moments of exact SFA: mean, covariance, and second moment of the difference, mergeable in any order."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+# Samples taken at a time: a block of about a megabyte stays in the second-level cache.
+BLOCK_BYTES = 2**20
+
+
+@dataclass
+class Moments:
+    """Sums that exact SFA is solved from: over all rows, and over all pairs within an episode."""
+
+    n_features: int
+    n_samples: int = 0
+    n_pairs: int = 0
+    mean: Float64Array = field(init=False)
+    scatter: Float64Array = field(init=False)
+    """Σ(x − mean)(x − mean)ᵀ."""
+    difference: Float64Array = field(init=False)
+    """Σẋẋᵀ, not centred."""
+
+    def __post_init__(self) -> None:
+        self.mean = np.zeros(self.n_features)
+        self.scatter = np.zeros((self.n_features, self.n_features))
+        self.difference = np.zeros((self.n_features, self.n_features))
+
+    @property
+    def covariance(self) -> Float64Array:
+        """C_xx over all samples."""
+        return self.scatter / max(1, self.n_samples)
+
+    @property
+    def difference_covariance(self) -> Float64Array:
+        """C_ẋẋ over all pairs."""
+        return self.difference / max(1, self.n_pairs)
+
+    def add_samples(self, X: FloatArray) -> None:
+        """Take the rows of X into mean and scatter."""
+        n = len(X)
+        if n == 0:
+            return
+        mean = X.mean(axis=0, dtype=np.float64)
+        centred = X - mean
+        self._merge_scatter(n, mean, centred.T @ centred)
+
+    def add_differences(self, X_dot: FloatArray) -> None:
+        """Take the rows of X_dot into the second moment of the difference."""
+        self.n_pairs += len(X_dot)
+        self.difference += X_dot.T @ X_dot
+
+    def merge(self, other: "Moments") -> None:
+        """Take in what another accumulator has seen."""
+        self._merge_scatter(other.n_samples, other.mean, other.scatter)
+        self.n_pairs += other.n_pairs
+        self.difference += other.difference
+
+    def _merge_scatter(self, n: int, mean: Float64Array, scatter: Float64Array) -> None:
+        # Chan, Golub & LeVeque (1979): the pairwise update, which cancels nothing
+        total = self.n_samples + n
+        if total == 0:
+            return
+        shift = mean - self.mean
+        self.scatter += scatter
+        self.scatter += np.outer(shift, shift * (self.n_samples * n / total))
+        self.mean += shift * (n / total)
+        self.n_samples = total
+
+
+def accumulate(moments: Moments, X: FloatArray, starts: BoolArray, lag: int, tail: FloatArray) -> FloatArray:
+    """Take the rows of X into ``moments`` and return the new tail.
+
+    Parameters
+    ----------
+    moments : Moments
+        Changed in place.
+    X : (n, m)
+        Consecutive samples.
+    starts : (n,)
+        Whether a row begins an episode.
+    lag : int
+        Distance of the two samples of a difference.
+    tail : (at most lag, m)
+        Last rows of the episode that the first row continues; empty if it begins one.
+    """
+    block = max(lag, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+    for begin in range(0, len(X), block):
+        rows = slice(begin, begin + block)
+        moments.add_samples(X[rows])
+        if begin == 0:  # later blocks find the rows before them in X itself
+            context, first = np.concatenate([tail, X[rows]]), np.concatenate([np.zeros(len(tail), bool), starts[rows]])
+        else:
+            context, first = X[begin - lag : begin + block], starts[begin - lag : begin + block]
+        moments.add_differences(_differences(context, first, lag))
+    joined = np.concatenate([tail, X[-lag:]]) if len(X) < lag else X[-lag:]
+    cuts = np.flatnonzero(starts[-lag:]) + (len(joined) - len(X[-lag:]))
+    return joined[max(cuts[-1] if len(cuts) else 0, len(joined) - lag) :].copy()
+
+
+def _differences(X: FloatArray, starts: BoolArray, lag: int) -> Float64Array:
+    """x_t − x_{t−lag} for all t whose partner is in X and in the same episode."""
+    if not starts[1:].any():
+        return np.subtract(X[lag:], X[:-lag], dtype=np.float64)
+    index = np.arange(len(X))
+    origin = np.maximum.accumulate(np.where(starts, index, 0))
+    later = index[index - origin >= lag]
+    return np.subtract(X[later], X[later - lag], dtype=np.float64)

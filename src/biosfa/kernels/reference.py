@@ -1,0 +1,134 @@
+"""Algorithms 1 and 2 of the paper, literally: slow, and the oracle of every fast kernel.
+
+Nothing is carried that could be computed: M is solved anew at every step, the mean is taken over all samples so far,
+the moments are sums over stored currents. Listing and equation numbers are those of Lipshutz et al. (2020). Their
+Algorithm 2 prints ``2η(ȳ − a)xᵀ``; its derivation, the network figure and the element-wise rule have
+``2η(2ȳ − a)xᵀ``, and only that one gives white outputs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from biosfa.kernels.lines import LOOK_BACK, WINDOWS
+from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+
+@dataclass
+class Result:
+    """What the reference leaves behind."""
+
+    W: Float64Array
+    M: Float64Array
+    mean: Float64Array
+    Y: Float64Array  # (n, P, k) outputs as they were computed
+    S: Float64Array  # weighted mean of aaᵀ
+    D: Float64Array  # weighted mean of ȧȧᵀ
+
+
+def equilibrium(M: Float64Array, a: Float64Array) -> FloatArray:
+    """Where the neural dynamics of Eq. (16) come to rest: y = M⁻¹a."""
+    return np.linalg.solve(M, a)
+
+
+def euler(
+    M: Float64Array,
+    a: Float64Array,
+    y: Float64Array,
+    gamma: float,
+    tolerance: float = 1e-14,
+    max_steps: int = 1_000_000,
+) -> Float64Array:
+    """The ``repeat … until convergence`` of Algorithm 1: y ← y + γ(a − My)."""
+    for _ in range(max_steps):
+        change = gamma * (a - M @ y)
+        y = y + change
+        if np.abs(change).max() <= tolerance * max(np.abs(y).max(), np.finfo(float).tiny):
+            return y
+    raise RuntimeError(f"the neural dynamics did not settle within {max_steps} steps at gamma={gamma}")
+
+
+def learn(
+    X: Float64Array,
+    W: Float64Array,
+    M: Float64Array,
+    eta: Float64Array,
+    tau: Float64Array | float,
+    *,
+    starts: BoolArray | None = None,
+    reversible: bool = False,
+    normalized: bool = False,
+    center: bool = True,
+    gamma: float | None = None,
+) -> Result:
+    """Run Algorithm 1, or 2 if ``reversible``, over samples X of shape (n, m) or P parallel streams (n, P, m).
+
+    Parameters
+    ----------
+    X : array
+        The (expanded) signal.
+    W, M : array
+        Weights to begin with; not changed.
+    eta, tau : array of n, or number for tau
+        η_t and τ. The entry of an episode's first row is not used.
+    starts : array of n bool, optional
+        Rows that begin an episode; the first one always does.
+    reversible, normalized, center : bool
+        Algorithm 2; η/(1 + 2η Σ‖x‖²/√P) in place of η; subtract the mean through t.
+    gamma : float, optional
+        Run the neural dynamics with this Euler step instead of solving for their rest.
+    """
+    X = X.reshape(len(X), -1, X.shape[-1])
+    n, P, _ = X.shape
+    tau = np.broadcast_to(tau, n)
+    W, M = W.copy(), M.copy()
+    starts = np.zeros(n, bool) if starts is None else starts
+    x_prev: FloatArray = np.zeros(X.shape[1:])
+    y_prev: FloatArray = np.zeros((P, len(W)))
+    outputs, currents, differences, rho, has_difference = [], [], [], [], []
+    for t in range(n):
+        x = X[t] - (X[: t + 1].mean(axis=(0, 1)) if center else 0.0)
+        first = bool(starts[t]) or t == 0
+        a = x @ W.T
+        followed = (t + 1) % P
+        currents.append(a[followed])
+        differences.append(W @ (x[followed] - x_prev[followed]))
+        rho.append(min(1.0, max(LOOK_BACK / (t + 1), WINDOWS * eta[t] / tau[t])))
+        has_difference.append(not first)
+        if gamma is None:
+            y = np.stack([equilibrium(M, a[p]) for p in range(P)])
+        else:
+            y = np.stack([euler(M, a[p], y_prev[p], gamma) for p in range(P)])
+        if not first:
+            step = eta[t] / (1 + 2 * eta[t] * (x**2).sum() / np.sqrt(P)) if normalized else eta[t]
+            x_bar, y_bar = x + x_prev, y + y_prev
+            W_change, M_change = np.zeros_like(W), np.zeros_like(M)
+            for p in range(P):
+                if reversible:
+                    W_change += 2 * np.outer(2 * y_bar[p] - a[p], x[p])
+                else:
+                    W_change += 2 * (np.outer(y_bar[p], x_bar[p]) - np.outer(a[p], x[p]))
+                M_change += np.outer(y_bar[p], y_bar[p]) - M
+            W += step * W_change / np.sqrt(P)
+            M += step / tau[t] * M_change / np.sqrt(P)
+        x_prev, y_prev = x, y
+        outputs.append(y)
+    every = np.ones(n, bool)
+    return Result(
+        W=W,
+        M=M,
+        mean=X.mean(axis=(0, 1)) if center else np.zeros(X.shape[2]),
+        Y=np.array(outputs),
+        S=_forgetful_mean(np.array(currents), np.array(rho), every),
+        D=_forgetful_mean(np.array(differences), np.array(rho), np.array(has_difference)),
+    )
+
+
+def _forgetful_mean(rows: Float64Array, rho: Float64Array, counted: BoolArray) -> Float64Array:
+    """Σ w_t row rowᵀ / Σ w_t with w_t = ρ_t Π_{s>t}(1 − ρ_s) over the counted rows."""
+    rows, rho = rows[counted], rho[counted]
+    later = np.append(np.cumprod((1 - rho)[::-1])[::-1][1:], 1.0)
+    weight = rho * later
+    total = weight.sum()
+    moment: Float64Array = np.einsum("t,ti,tj->ij", weight, rows, rows) / (total if total > 0 else 1.0)
+    return moment

@@ -1,0 +1,203 @@
+"""Algorithms 1 and 2, one sample after the other: for small networks, and for single samples in any network."""
+
+import numpy as np
+
+from biosfa.kernels._jit import jit
+from biosfa.kernels.lines import (
+    absolute,
+    along,
+    blend,
+    centre,
+    forgetting,
+    multiply,
+    refresh,
+    runs_away,
+    settle,
+    shortening,
+    track,
+    update_inverse,
+    watch,
+)
+from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, Mode, State
+from biosfa.typing import BoolArray, FloatArray
+
+# Rows centred at a time: enough to amortise the call, few enough to stay in the first-level cache.
+BLOCK = 64
+
+
+def learn(
+    raw: FloatArray,
+    starts: BoolArray,
+    eta: FloatArray,
+    rate: FloatArray,
+    n_seen: int,
+    mode: Mode,
+    state: State,
+) -> int:
+    """Learn from the rows of ``raw``, changing ``state`` in place.
+
+    Parameters
+    ----------
+    raw : (n, m)
+        Samples, not centred.
+    starts : (n,)
+        Whether a row begins an episode: it is stored, and no update is made.
+    eta, rate : (n,)
+        η and η/τ of each row.
+    n_seen : int
+        Rows seen before.
+    mode, state
+        See :mod:`biosfa.kernels.state`.
+
+    Returns
+    -------
+    int
+        Rows learned from: n, or fewer if the network diverged there. The state is then the one before that row.
+    """
+    kernel = _learn_single if state.W.shape[0] == 1 else _learn
+    return kernel(raw, starts, eta, rate, n_seen, mode, state)
+
+
+@jit
+def _learn(
+    raw: FloatArray, starts: BoolArray, eta: FloatArray, rate: FloatArray, n_seen: int, mode: Mode, state: State
+) -> int:
+    W, M, M_inv, gauge, a_prev = state.W, state.M, state.M_inv, state.gauge, state.a_prev
+    y_prev = state.y_prev[0]
+    k, width = W.shape
+    X = np.zeros((BLOCK + 1, width), W.dtype)
+    X[0] = state.x_prev[0]
+    power = np.empty(BLOCK)
+    a = np.empty(k)
+    y = np.empty(k)
+    y_bar = np.empty(k)
+    scratch = np.empty(k)
+    mean_before = np.empty_like(state.mean)
+    for begin in range(0, raw.shape[0], BLOCK):
+        rows = raw[begin : begin + BLOCK]
+        mean_before[:] = state.mean
+        centre(rows, n_seen, mode.center, state.mean, X[1:], power)
+        for b in range(rows.shape[0]):
+            t = begin + b
+            x, x_prev = X[b + 1], X[b]
+            watch(power[b], n_seen + b + 1, gauge)
+            square = 0.0
+            for i in range(k):
+                current = 0.0
+                for j in range(width):
+                    current += W[i, j] * x[j]
+                a[i] = current
+                square += current * current
+            if runs_away(square, gauge[PEAK_POWER]):
+                state.mean[:] = mean_before
+                state.x_prev[0] = x_prev
+                centre(rows[:b], n_seen, mode.center, state.mean, X[1:], power)
+                return t
+            for i in range(k):
+                scratch[i] = a[i] - a_prev[i]
+                a_prev[i] = a[i]
+            track(a, scratch, starts[t], forgetting(n_seen + b + 1, rate[t]), state.S, state.D, state.weights)
+            if mode.euler:
+                y[:] = y_prev
+                settle(M, a, y)
+            else:
+                multiply(M_inv, a, y)
+            eta_t = 0.0 if starts[t] else absolute(eta[t], gauge[MEAN_POWER], mode.relative)
+            if eta_t > 0.0:
+                short = shortening(eta_t, power[b], mode.normalized)
+                overlap = 0.0
+                for j in range(width):
+                    overlap += x[j] * x_prev[j]
+                for i in range(k):
+                    y_bar[i] = y[i] + y_prev[i]
+                    along_x, along_x_prev = along(y_bar[i], a[i], 2.0 * eta_t * short, mode.reversible)
+                    for j in range(width):
+                        W[i, j] += along_x * x[j] + along_x_prev * x_prev[j]
+                    a_prev[i] += along_x * power[b] + along_x_prev * overlap
+                lateral = rate[t] * short
+                blend(M, 1.0 - lateral, lateral, y_bar)
+                update_inverse(M_inv, y_bar, 1.0 - lateral, lateral, gauge, scratch)
+                refresh(M, M_inv, gauge)
+            y_prev[:] = y
+        n_seen += rows.shape[0]
+        X[0] = X[rows.shape[0]]
+    state.x_prev[0] = X[0]
+    return len(raw)
+
+
+@jit
+def _learn_single(
+    raw: FloatArray, starts: BoolArray, eta: FloatArray, rate: FloatArray, n_seen: int, mode: Mode, state: State
+) -> int:
+    """K = 1: M is a number (its fast dynamics settle in one step), and the chain of dependent operations is cut short.
+
+    W is applied one update late, W_{t−1} = W_{t−2} + c xᵀ_{t−1} + d xᵀ_{t−2}, so that the products with x_t need not
+    wait for the output before: a_t = W_{t−2}x_t + c(x_{t−1}·x_t) + d(x_{t−2}·x_t).
+    """
+    w = state.W[0]
+    width = w.shape[0]
+    X = np.zeros((BLOCK + 2, width), w.dtype)
+    X[1] = state.x_prev[0]
+    power = np.empty(BLOCK)
+    mean_before = np.empty_like(state.mean)
+    m, y_prev, a_prev = state.M[0, 0], state.y_prev[0, 0], state.a_prev[0]
+    s, d = state.S[0, 0], state.D[0, 0]
+    weight_s, weight_d = state.weights[CURRENT], state.weights[DIFFERENCE]
+    mean_power, peak_power = state.gauge[MEAN_POWER], state.gauge[PEAK_POWER]
+    late_1, late_2 = 0.0, 0.0
+    done = 0
+    diverged = False
+    while done < raw.shape[0] and not diverged:
+        rows = raw[done : done + BLOCK]
+        mean_before[:] = state.mean
+        centre(rows, n_seen, mode.center, state.mean, X[2:], power)
+        n = rows.shape[0]
+        for b in range(n):
+            t = done + b
+            x, x_1, x_2 = X[b + 2], X[b + 1], X[b]
+            n_seen += 1
+            mean_power += (power[b] - mean_power) / n_seen
+            peak_power = max(peak_power, power[b])
+            a, overlap, overlap_2 = 0.0, 0.0, 0.0
+            for j in range(width):
+                a += w[j] * x[j]
+                overlap += x_1[j] * x[j]
+                overlap_2 += x_2[j] * x[j]
+            for j in range(width):
+                w[j] += late_1 * x_1[j] + late_2 * x_2[j]
+            a += late_1 * overlap + late_2 * overlap_2
+            late_1, late_2 = 0.0, 0.0
+            if runs_away(a * a, peak_power):
+                diverged = True
+                n = b
+                state.mean[:] = mean_before
+                centre(rows[:b], n_seen - b - 1, mode.center, state.mean, X[2:], power)
+                break
+            y = a / m
+            rho = forgetting(n_seen, rate[t])
+            s += rho * (a * a - s)
+            weight_s += rho * (1.0 - weight_s)
+            if not starts[t]:
+                d += rho * ((a - a_prev) ** 2 - d)
+                weight_d += rho * (1.0 - weight_d)
+            a_prev = a
+            eta_t = 0.0 if starts[t] else absolute(eta[t], mean_power, mode.relative)
+            if eta_t > 0.0:
+                short = shortening(eta_t, power[b], mode.normalized)
+                y_bar = y + y_prev
+                late_1, late_2 = along(y_bar, a, 2.0 * eta_t * short, mode.reversible)
+                a_prev += late_1 * power[b] + late_2 * overlap
+                m += rate[t] * short * (y_bar * y_bar - m)
+            y_prev = y
+        done += n
+        X[0] = X[n]
+        X[1] = X[n + 1]
+    for j in range(width):
+        w[j] += late_1 * X[1, j] + late_2 * X[0, j]
+    state.x_prev[0] = X[1]
+    state.M[0, 0], state.M_inv[0, 0] = m, 1.0 / m
+    state.y_prev[0, 0], state.a_prev[0] = y_prev, a_prev
+    state.S[0, 0], state.D[0, 0] = s, d
+    state.weights[CURRENT], state.weights[DIFFERENCE] = weight_s, weight_d
+    state.gauge[MEAN_POWER], state.gauge[PEAK_POWER] = mean_power, peak_power
+    return done

@@ -1,0 +1,68 @@
+"""What a network is while it learns: arrays that the kernels change in place, and the mode they run in."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from biosfa.typing import Float64Array, FloatArray
+
+# Rows of W, the mean and x are padded with zeros to a multiple of this, so that SIMD loops have no remainder. Padding
+# stays zero, because every update of W is proportional to x.
+SIMD_WIDTH = 8
+
+
+class Mode(NamedTuple):
+    """The variant of the algorithm."""
+
+    center: bool  # subtract the running mean
+    relative: bool  # η is given in units of 1/⟨‖x‖²⟩
+    normalized: bool  # shorten the step to η/(1 + 2η‖x‖²)
+    reversible: bool  # Algorithm 2 instead of Algorithm 1
+    euler: bool  # run the fast dynamics instead of y = M⁻¹a
+
+
+class State(NamedTuple):
+    """The network. Names are the paper's; m is padded to ``width``, P is the number of parallel streams."""
+
+    mean: Float64Array  # (width,) running mean of the input
+    W: FloatArray  # (k, width) feedforward weights
+    M: Float64Array  # (k, k) lateral weights
+    M_inv: Float64Array  # (k, k) M⁻¹
+    x_prev: FloatArray  # (P, width) last input of each stream, centred
+    y_prev: Float64Array  # (P, k) last output of each stream
+    a_prev: Float64Array  # (k,) W x_prev under the current W, for one of the streams
+    S: Float64Array  # (k, k) running ⟨aaᵀ⟩
+    D: Float64Array  # (k, k) running ⟨ȧȧᵀ⟩, ȧ = W(x_t − x_{t−1})
+    weights: Float64Array  # (2,) total weights of S and D, see CURRENT and DIFFERENCE
+    gauge: Float64Array  # (3,) scalars that the stream sets itself, see MEAN_POWER, PEAK_POWER and STALENESS
+
+
+# Entries of `weights`.
+CURRENT = 0
+DIFFERENCE = 1
+
+# Entries of `gauge`.
+MEAN_POWER = 0  # running mean of ‖x‖², the scale that relative rates refer to
+PEAK_POWER = 1  # largest ‖x‖² so far: the explicit step is unstable once 2η‖x‖² > 2
+STALENESS = 2  # how far M⁻¹ has drifted since it was last computed from M; 1 = due
+
+
+def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> State:
+    """W ~ N(0, 1/m), M = I, everything else at rest."""
+    width = -(-m // SIMD_WIDTH) * SIMD_WIDTH
+    W = np.zeros((k, width), dtype)
+    W[:, :m] = rng.standard_normal((k, m)) / np.sqrt(m)
+    return State(
+        mean=np.zeros(width),
+        W=W,
+        M=np.eye(k),
+        M_inv=np.eye(k),
+        x_prev=np.zeros((n_streams, width), dtype),
+        y_prev=np.zeros((n_streams, k)),
+        a_prev=np.zeros(k),
+        S=np.zeros((k, k)),
+        D=np.zeros((k, k)),
+        weights=np.zeros(2),
+        gauge=np.zeros(3),
+    )

@@ -1,0 +1,117 @@
+"""Algorithms 1 and 2 with P parallel streams that share W and M, one memory each: updates are summed and divided by √P.
+
+A step has P samples, so that its products are matrix products already. ``power`` is Σ‖x‖²/√P throughout: what limits
+the step is (2η/√P) Σ‖x‖².
+"""
+
+import math
+
+import numpy as np
+
+from biosfa.kernels._jit import jit
+from biosfa.kernels.lines import (
+    absolute,
+    along,
+    forgetting,
+    refresh,
+    runs_away,
+    settle,
+    shortening,
+    track,
+    update_inverse,
+    watch,
+)
+from biosfa.kernels.state import MEAN_POWER, PEAK_POWER, STALENESS, Mode, State
+from biosfa.typing import BoolArray, FloatArray
+
+
+@jit
+def learn(
+    raw: FloatArray, starts: BoolArray, eta: FloatArray, rate: FloatArray, n_seen: int, mode: Mode, state: State
+) -> int:
+    """Learn from ``raw`` of shape (n, P, m); as :func:`biosfa.kernels.sequential.learn`, a row being a step.
+
+    The running moments follow one stream a step, each in turn.
+    """
+    n, n_streams = len(raw), raw.shape[1]
+    root = math.sqrt(n_streams)
+    W, M, M_inv, gauge = state.W, state.M, state.M_inv, state.gauge
+    k, width = W.shape
+    X = np.zeros((n_streams, width), W.dtype)
+    along_x = np.empty((n_streams, k), W.dtype)
+    along_x_prev = np.empty((n_streams, k), W.dtype)
+    A = np.empty((n_streams, k))
+    Y_bar = np.empty((n_streams, k))
+    scratch = np.empty(k)
+    mean_before = np.empty_like(state.mean)
+    for t in range(n):
+        mean_before[:] = state.mean
+        power = _centre(raw[t], n_seen, mode.center, state.mean, X) / root
+        A[:] = X @ W.T
+        n_seen += 1
+        watch(power, n_seen, gauge)
+        if runs_away(np.square(A).sum(), gauge[PEAK_POWER]):
+            state.mean[:] = mean_before
+            return t
+        followed = n_seen % n_streams
+        track(
+            A[followed],
+            A[followed] - state.a_prev,
+            starts[t],
+            forgetting(n_seen, rate[t]),
+            state.S,
+            state.D,
+            state.weights,
+        )
+        if mode.euler:
+            Y = state.y_prev.copy()
+            for p in range(n_streams):
+                settle(M, A[p], Y[p])
+        else:
+            Y = A @ M_inv
+        eta_t = 0.0 if starts[t] else absolute(eta[t], gauge[MEAN_POWER], mode.relative)
+        if eta_t > 0.0:
+            short = shortening(eta_t, power, mode.normalized)
+            Y_bar[:] = Y + state.y_prev
+            for p in range(n_streams):
+                for i in range(k):
+                    along_x[p, i], along_x_prev[p, i] = along(
+                        Y_bar[p, i], A[p, i], 2.0 * eta_t * short / root, mode.reversible
+                    )
+            W += along_x.T @ X
+            if not mode.reversible:
+                W += along_x_prev.T @ state.x_prev
+            # M += (η/τ√P) Σ(ȳȳᵀ − M)
+            keep, gain = 1.0 - rate[t] * short * root, rate[t] * short / root
+            M[:] = keep * M + gain * (Y_bar.T @ Y_bar)
+            if 2 * n_streams < k:
+                for p in range(n_streams):
+                    update_inverse(M_inv, Y_bar[p], keep if p == 0 else 1.0, gain, gauge, scratch)
+            else:  # an inverse costs less than P updates of it
+                gauge[STALENESS] = 1.0
+            refresh(M, M_inv, gauge)
+        state.x_prev[:] = X
+        state.y_prev[:] = Y
+        state.a_prev[:] = (W @ X[(n_seen + 1) % n_streams]).astype(np.float64)
+    return n
+
+
+@jit
+def _centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: FloatArray) -> float:
+    """X ← raw − the mean through this step, over all streams; returns Σ‖x‖²."""
+    n_streams, m = raw.shape
+    if center and n_seen == 0:
+        mean[:m] = raw[0]
+    drift = np.zeros(mean.shape[0])
+    for p in range(n_streams):
+        for j in range(m):
+            X[p, j] = raw[p, j] - mean[j]
+            drift[j] += X[p, j]
+    drift *= 1.0 / (n_streams * (n_seen + 1)) if center else 0.0
+    mean += drift
+    power = 0.0
+    for p in range(n_streams):
+        for j in range(m):
+            X[p, j] -= drift[j]
+            power += X[p, j] * X[p, j]
+    return power

@@ -1,0 +1,164 @@
+"""Measures of slow features, as the paper defines them.
+
+Wherever samples X are asked for, their :func:`moments` do as well, so that a curve of errors needs one pass over X.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import cholesky, subspace_angles
+
+from biosfa.episodes import episode_starts
+from biosfa.kernels.eigen import slow_directions
+from biosfa.kernels.moments import Moments, accumulate
+from biosfa.typing import Float64Array
+
+__all__ = ["constraint_error", "moments", "slowest", "slowness", "slowness_error", "subspace_angle"]
+
+
+def moments(X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> Moments:
+    """Mean, covariance and covariance of the difference of X, for the other functions of this module.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples; Moments are returned as they are.
+    lengths : array-like of int, optional
+        Rows of the episodes in X, one after the other; no difference is taken across their boundaries.
+
+    Examples
+    --------
+    >>> from biosfa import metrics
+    >>> metrics.moments([[0.0], [1.0], [2.0]]).difference_covariance
+    array([[1.]])
+    """
+    if isinstance(X, Moments):
+        return X
+    samples = np.asarray(X, dtype=np.float64)
+    if samples.ndim != 2:
+        raise ValueError(f"expected samples of shape (n_samples, n_features), got an array of shape {samples.shape}")
+    collected = Moments(samples.shape[1])
+    accumulate(collected, samples, episode_starts(len(samples), lengths, open_episode=False), 1, samples[:0])
+    return collected
+
+
+def slowness(Y: ArrayLike, lengths: ArrayLike | None = None) -> Float64Array:
+    """δ of each column: the mean square of its difference over its variance. White noise has 2, the maximum is 4.
+
+    Parameters
+    ----------
+    Y : array-like of shape (n_samples, n_features)
+        Signals.
+    lengths : array-like of int, optional
+        Rows of the episodes in Y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import metrics
+    >>> t = np.arange(1000)[:, None]
+    >>> metrics.slowness(np.sin(2 * np.pi * t / 100)).round(4)  # 2 − 2 cos(2π/100)
+    array([0.0039])
+    """
+    samples = np.asarray(Y, dtype=np.float64)
+    if samples.ndim != 2 or len(samples) < 2:
+        raise ValueError(
+            f"slowness needs at least 2 samples of shape (n_samples, n_features); got shape {samples.shape}"
+        )
+    within = ~episode_starts(len(samples), lengths, open_episode=False)[1:]
+    differences = np.diff(samples, axis=0)[within]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        delta: Float64Array = np.mean(np.square(differences), axis=0) / np.var(samples, axis=0)
+    return delta
+
+
+def slowest(X: "ArrayLike | Moments", n_components: int, lengths: ArrayLike | None = None) -> Float64Array:
+    """The smallest slowness values that linear features of X can have; their sum is the paper's λ_slow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import metrics
+    >>> metrics.slowest(np.random.default_rng(0).standard_normal((10000, 3)), 1).round(1)
+    array([2.])
+    """
+    collected = moments(X, lengths)
+    tolerance = collected.n_features * float(np.finfo(float).eps)
+    solution = slow_directions(collected.covariance, collected.difference_covariance, tolerance, n_components)
+    if solution.rank < n_components:
+        raise ValueError(f"X has rank {solution.rank}, too little for n_components={n_components}")
+    return solution.delta_values
+
+
+def slowness_error(
+    components: ArrayLike, X: "ArrayLike | Moments", lengths: ArrayLike | None = None
+) -> float | Float64Array:
+    """The paper's Error: slowness of the features, made white, minus the least possible (trace of Eq. 19).
+
+    Parameters
+    ----------
+    components : array-like of shape (n_components, n_features) or (n_networks, n_components, n_features)
+        Directions of features; only the subspace they span matters, so that W does as well as M⁻¹W. A stack of them,
+        such as :attr:`Recorder.W`, gives one error each.
+    X : array-like of shape (n_samples, n_features), or Moments
+        Samples (of the expanded signal) to measure on.
+    lengths : array-like of int, optional
+        Rows of the episodes in X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import SFA, metrics
+    >>> X = np.random.default_rng(0).standard_normal((1000, 4)).cumsum(axis=1)
+    >>> bool(metrics.slowness_error(SFA(2).fit(X).components_, X) < 1e-12)
+    True
+    """
+    V = np.asarray(components, dtype=np.float64)
+    collected = moments(X, lengths)
+    least = slowest(collected, V.shape[-2]).sum()
+    C_xx, C_dot = collected.covariance, collected.difference_covariance
+    errors = [
+        np.trace(np.linalg.solve(network @ C_xx @ network.T, network @ C_dot @ network.T)) - least
+        for network in V.reshape(-1, *V.shape[-2:])
+    ]
+    return np.asarray(errors) if V.ndim == 3 else float(errors[0])
+
+
+def constraint_error(components: ArrayLike, X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> float:
+    """How far the features are from white: ‖VᵀC_xxV − I‖²/k, the paper's Eq. (21).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import metrics
+    >>> X = np.random.default_rng(0).standard_normal((100, 2))
+    >>> round(metrics.constraint_error(np.zeros((2, 2)), X), 3)
+    1.0
+    """
+    V = np.asarray(components, dtype=np.float64)
+    k = len(V)
+    return float(np.square(V @ moments(X, lengths).covariance @ V.T - np.eye(k)).sum() / k)
+
+
+def subspace_angle(A: ArrayLike, B: ArrayLike, X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> float:
+    """Largest principal angle, in radians, between the features of A and those of B as signals on X.
+
+    Parameters
+    ----------
+    A, B : array-like of shape (n_components, n_features)
+        Directions of features.
+    X : array-like of shape (n_samples, n_features), or Moments
+        Samples: two features are at the angle whose cosine is their correlation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import metrics
+    >>> X = np.random.default_rng(0).standard_normal((10000, 2))
+    >>> round(np.degrees(metrics.subspace_angle([[1.0, 0.0]], [[1.0, 1.0]], X)))
+    45
+    """
+    C_xx = moments(X, lengths).covariance
+    jitter = np.finfo(float).eps * np.trace(C_xx)
+    root = cholesky(C_xx + jitter * np.eye(len(C_xx)))
+    angles = subspace_angles(root @ np.asarray(A, dtype=np.float64).T, root @ np.asarray(B, dtype=np.float64).T)
+    return float(angles.max())

@@ -1,0 +1,325 @@
+"""Bio-SFA learns the slow features, online, in any chunks, and refuses bad input."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.preprocessing import PolynomialFeatures
+
+from biosfa import SFA, Annealed, BioSFA, DivergenceError, InverseTime, Recorder, metrics
+from biosfa.kernels import reference
+from tests.conftest import slow_mixture
+
+RATE = InverseTime(a=300.0, b=0.05)
+
+
+def deviation(ours, theirs):
+    return np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-300)
+
+
+@pytest.mark.parametrize("rule", ["bio-sfa", "reversible"])
+@pytest.mark.parametrize("settings", [{}, {"learning_rate": RATE, "tau": 8.0}], ids=["auto", "given"])
+def test_learns_the_slow_sources_in_order(mixture, rule, settings):
+    sources, X = mixture
+    exact = SFA(3).fit(X)
+    net = BioSFA(3, rule=rule, random_state=0, **settings).fit(X)
+    Y = net.transform(X)
+    correlation = np.abs(np.corrcoef(Y.T, sources.T)[:3, 3:])
+    assert (correlation.diagonal() > 0.99).all()
+    np.testing.assert_allclose(net.delta_values_, exact.delta_values_, rtol=0.05)
+    np.testing.assert_allclose(metrics.slowness(Y), exact.delta_values_, rtol=0.05)
+    assert metrics.slowness_error(net.components_, X) < 0.01 * exact.delta_values_.sum()
+
+
+@pytest.mark.parametrize("rule", ["bio-sfa", "reversible"])
+def test_outputs_become_white(mixture, rule):
+    """The reversible rule as printed in the paper gives VᵀCV = I/2, a constraint error of 1/4."""
+    X = mixture[1]
+    net = BioSFA(3, rule=rule, random_state=0).fit(X)
+    V = np.linalg.solve(net.M_, net.W_)
+    assert metrics.constraint_error(V, X) < 0.01
+    assert net.constraint_error_ < 0.01
+    np.testing.assert_allclose(net.neural_output(X), (X - net.mean_) @ V.T, atol=1e-10)
+
+
+def test_is_the_algorithm_of_the_paper():
+    """The estimator on delayed, expanded, centred input does what the literal reference does on that input."""
+    rng = np.random.default_rng(0)
+    raw = rng.standard_normal((120, 2))
+    lengths = [70, 50]
+    net = BioSFA(2, n_delays=2, expansion="quadratic", learning_rate=Annealed(1e-3, 50.0), tau=0.5, random_state=7)
+    net.fit(raw, lengths=lengths)
+    episodes = [np.hstack([part[1:], part[:-1]]) for part in np.split(raw, [70])]
+    X = np.concatenate([PolynomialFeatures(2, include_bias=False).fit_transform(episode) for episode in episodes])
+    starts = np.zeros(118, bool)
+    starts[[0, 69]] = True
+    t = np.cumsum(~starts)
+    W = np.random.RandomState(7).standard_normal((2, 14)) / np.sqrt(14)
+    result = reference.learn(X, W, np.eye(2), 1e-3 / (1 + t / 50.0), 0.5, starts=starts)
+    assert deviation(net.W_, result.W) < 1e-10
+    assert deviation(net.M_, result.M) < 1e-10
+    assert net.n_samples_seen_ == 118
+    assert net.n_updates_ == 116
+
+
+@given(
+    cuts=st.lists(st.integers(0, 200), max_size=6),
+    ends=st.lists(st.integers(1, 199), max_size=3),
+    parameters=st.sampled_from(
+        [
+            {"n_components": 1},
+            {"n_components": 3, "rule": "reversible"},
+            {"n_components": 2, "n_delays": 3},
+            {"n_components": 2, "n_delays": 2, "expansion": "quadratic", "learning_rate": 1e-3},
+            {"n_components": 2, "learning_rate": lambda t: 0.01 / t, "center": False, "step": "normalized"},
+            {"n_components": 16, "expansion": "quadratic", "n_delays": 5},
+        ]
+    ),
+)
+@settings(max_examples=100)
+def test_chunks_change_nothing_but_rounding(cuts, ends, parameters):
+    X = slow_mixture(200, times=(30.0, 5.0), n_noise=3, seed=1)[1] + 3.0
+    ends = sorted({*ends, 200})
+    lengths = np.diff([0, *ends])
+    whole = BioSFA(random_state=0, **parameters).partial_fit(X, lengths=lengths)
+    chunked = BioSFA(random_state=0, **parameters)
+    begin = 0
+    for cut in sorted({*cuts, *ends}):
+        if cut > begin:
+            chunked.partial_fit(X[begin:cut])
+            begin = cut
+        if cut in ends:
+            chunked.end_episode()
+    assert chunked.n_updates_ == whole.n_updates_
+    for name in ("W_", "M_", "mean_"):
+        assert deviation(getattr(chunked, name), getattr(whole, name)) < 1e-9
+    np.testing.assert_allclose(chunked.transform(X), whole.transform(X), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"n_delays": 2}, {"expansion": "quadratic"}, {"dtype": np.float32}])
+def test_one_sample_at_a_time_is_the_same(parameters):
+    X = slow_mixture(200, seed=2)[1]
+    whole = BioSFA(2, random_state=0, **parameters).partial_fit(X)
+    single = BioSFA(2, random_state=0, **parameters)
+    for x in X:
+        single.learn_one(x)
+    tolerance = 1e-9 if whole.W_.dtype == np.float64 else 1e-4
+    assert deviation(single.W_, whole.W_) < tolerance
+    assert single.n_samples_seen_ == whole.n_samples_seen_
+    last = X[-whole.n_delays :] if whole.n_delays > 1 else X[-1]
+    np.testing.assert_allclose(single.transform_one(last), whole.transform(X)[-1], atol=100 * tolerance)
+
+
+def test_neural_dynamics_end_where_the_direct_solution_is():
+    X = slow_mixture(500, seed=3)[1]
+    direct = BioSFA(3, random_state=0).fit(X)
+    euler = BioSFA(3, random_state=0, dynamics="euler").fit(X)
+    assert deviation(euler.W_, direct.W_) < 1e-9
+    assert deviation(euler.M_, direct.M_) < 1e-9
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_auto_rates_follow_the_scale_of_the_input(scale):
+    X = slow_mixture(5000, seed=4)[1]
+    plain, scaled = (BioSFA(2, random_state=0).fit(factor * X) for factor in (1.0, scale))
+    np.testing.assert_allclose(scaled.transform(scale * X), plain.transform(X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(scaled.delta_values_, plain.delta_values_, rtol=1e-6)
+
+
+def test_silence_before_the_signal_teaches_nothing():
+    X = slow_mixture(5000, seed=5)[1]
+    late = BioSFA(2, random_state=0).partial_fit(np.full((1000, 10), 3.0))
+    np.testing.assert_array_equal(late.M_, np.eye(2))
+    late.end_episode().partial_fit(X)
+    assert np.isfinite(late.delta_values_).all()
+
+
+def test_parallel_streams_learn_what_one_stream_learns():
+    X = slow_mixture(100_000, seed=6)[1]
+    cube = np.stack(np.split(X, 10), axis=1)
+    net = BioSFA(3, random_state=0)
+    for part in np.array_split(cube, 7):
+        net.partial_fit_streams(part)
+    once = BioSFA(3, random_state=0).partial_fit_streams(cube)
+    assert deviation(net.W_, once.W_) < 1e-9
+    assert net.n_samples_seen_ == 10_000
+    exact = SFA(3).fit(X, lengths=[10_000] * 10)
+    relative = metrics.slowness_error(net.components_, X, [10_000] * 10) / exact.delta_values_.sum()
+    assert relative < 0.1
+    with pytest.raises(ValueError, match="10 parallel streams; got 9"):
+        net.partial_fit_streams(cube[:, :9])
+    with pytest.raises(ValueError, match="10 parallel streams; got 1"):
+        net.partial_fit(X)
+
+
+def test_epochs_are_episodes_and_time_goes_on():
+    X = slow_mixture(300, seed=7)[1]
+    rate = Annealed(1e-3, 100.0)
+    epochs = BioSFA(2, n_epochs=3, learning_rate=rate, random_state=0).fit(X)
+    listed = BioSFA(2, learning_rate=rate, random_state=0).fit(np.tile(X, (3, 1)), lengths=[300] * 3)
+    assert deviation(epochs.W_, listed.W_) < 1e-12
+    assert epochs.n_updates_ == 3 * 299
+
+
+def test_recorder_keeps_what_learning_would_have_had():
+    X = slow_mixture(400, seed=8)[1]
+    recorder = Recorder(per_decade=3)
+    net = BioSFA(2, random_state=0)
+    for part in np.array_split(X, 5):
+        net.partial_fit(part, recorder=recorder)
+    assert list(recorder.steps) == [1, 2, 5, 10, 22, 46, 100, 215]
+    plain = BioSFA(2, random_state=0).fit(X)
+    assert deviation(net.W_, plain.W_) < 1e-12
+    for step, W, M in zip(recorder.steps, recorder.W, recorder.M, strict=True):
+        there = BioSFA(2, random_state=0).partial_fit(X[: step + 1])
+        assert deviation(W, there.W_) < 1e-10
+        assert deviation(M, there.M_) < 1e-10
+    assert metrics.slowness_error(recorder.W, X).shape == (8,)
+
+
+def test_reading_changes_nothing():
+    X = slow_mixture(300, seed=9)[1]
+    net = BioSFA(2, n_delays=2, random_state=0).partial_fit(X)
+    before = pickle.dumps(vars(net))
+    net.transform(X[:50])
+    net.transform_one(X[:2])
+    net.neural_output(X[:50])
+    net.W_[:] = 0.0
+    net.M_[:] = 0.0
+    net.mean_[:] = 0.0
+    assert net.score(X) < 0
+    assert pickle.dumps(vars(net)) == before
+
+
+def test_input_is_neither_changed_nor_kept():
+    X = slow_mixture(100, seed=10)[1]
+    original = X.copy()
+    net, copied = BioSFA(2, random_state=0), BioSFA(2, random_state=0)
+    net.partial_fit(X)
+    np.testing.assert_array_equal(X, original)
+    X[:] = np.inf
+    net.partial_fit(original)
+    copied.partial_fit(original).partial_fit(original)
+    np.testing.assert_array_equal(net.W_, copied.W_)
+
+
+def test_dtype_is_that_of_the_first_input_or_as_asked():
+    X = slow_mixture(100, seed=11)[1]
+    assert BioSFA(2).fit(X.astype(np.float32)).W_.dtype == np.float32
+    assert BioSFA(2).fit(X).W_.dtype == np.float64
+    assert BioSFA(2, dtype="float32").fit(X).W_.dtype == np.float32
+    net = BioSFA(2).fit(X.astype(np.float32))
+    assert net.M_.dtype == net.mean_.dtype == np.float64
+    assert net.transform(X).dtype == np.float64
+
+
+BAD_INPUT = {
+    "NaN at row 3, column 2": lambda X: np.where(np.arange(len(X))[:, None] * 10 + np.arange(10) == 32, np.nan, X),
+    "infinity at row 0, column 1": lambda X: np.where(np.arange(10) == 1, -np.inf, X),
+    "X has 9 features": lambda X: X[:, :9],
+    "[Ss]parse": lambda X: csr_array(X),
+    "[Cc]omplex": lambda X: X + 1j,
+    "convert": lambda X: np.full(X.shape, "a"),
+    "1D array": lambda X: X[0],
+    "0 sample": lambda X: X[:0],
+}
+
+
+@pytest.mark.parametrize("message", BAD_INPUT)
+def test_bad_input_is_refused_and_changes_nothing(message):
+    X = slow_mixture(100, seed=12)[1]
+    bad = BAD_INPUT[message](X)
+    for net in (BioSFA(2, random_state=0), SFA(2)):
+        net.partial_fit(X)
+        before = pickle.dumps(vars(net))
+        for method in (net.partial_fit, net.transform, *([net.fit] if "features" not in message else [])):
+            with pytest.raises((ValueError, TypeError), match=message):
+                method(bad)
+            assert pickle.dumps(vars(net)) == before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 11}, "n_components=11 exceeds the number of .*features"),
+        ({"n_components": 0}, "n_components must be a whole number"),
+        ({"learning_rate": -0.1}, "positive number"),
+        ({"learning_rate": 0.5, "tau": 0.5}, "must stay below tau.*update 1"),
+        ({"learning_rate": lambda t: 0.1 * t, "tau": 0.55}, "must stay below tau.*"),
+        ({"learning_rate": lambda t: 0.1 - 0.01 * t}, "at update 11"),
+        ({"learning_rate": "fast"}, "learning_rate must be"),
+        ({"tau": 0.0}, "tau must be"),
+        ({"rule": "hebb"}, "rule must be one of 'bio-sfa', 'reversible'; got 'hebb'"),
+        ({"step": "large"}, "step must be one of"),
+        ({"dynamics": "slow"}, "dynamics must be one of"),
+        ({"expansion": "cubic"}, "expansion must be one of None, 'quadratic'"),
+        ({"n_delays": 0}, "n_delays must be"),
+        ({"dtype": int}, "dtype must be"),
+        ({"n_epochs": 0}, "n_epochs must be"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, message):
+    X = slow_mixture(100, seed=13)[1]
+    net = BioSFA(random_state=0).set_params(**parameters)
+    for method in (net.fit, net.partial_fit):
+        with pytest.raises(ValueError, match=message):
+            method(X)
+        assert not hasattr(net, "n_features_in_")
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [([50, 49], "add up to 99"), ([0, 100], "at least one row"), ([50.0, 50.0], "whole numbers"), ([], "at least one")],
+)
+def test_bad_lengths_are_refused(lengths, message):
+    X = slow_mixture(100, seed=14)[1]
+    for estimator in (BioSFA(2), SFA(2)):
+        with pytest.raises(ValueError, match=message):
+            estimator.fit(X, lengths=lengths)
+
+
+def test_too_little_data_is_refused():
+    X = slow_mixture(100, seed=15)[1]
+    for estimator in (BioSFA(2), SFA(2)):
+        with pytest.raises(ValueError, match="1 sample"):
+            estimator.fit(X[:1])
+    with pytest.raises(ValueError, match="exceeds the rank"):
+        BioSFA(3, random_state=0).fit(np.column_stack([X[:, :2], X[:, :2] @ [1, 2]]))
+
+
+def test_streams_need_rates_below_tau_over_the_root_of_their_number():
+    cube = np.random.default_rng(0).standard_normal((50, 16, 4))
+    with pytest.raises(ValueError, match=r"root of the 16 streams must stay below tau"):
+        BioSFA(2, learning_rate=0.2, tau=0.5).partial_fit_streams(cube)
+    BioSFA(2, learning_rate=0.1, tau=0.5, step="normalized").partial_fit_streams(cube)
+    cube[3, 2, 1] = np.nan
+    with pytest.raises(ValueError, match="step 3, stream 2, column 1"):
+        BioSFA(2).partial_fit_streams(cube)
+
+
+def test_divergence_names_the_step_and_the_largest_stable_rate():
+    X = slow_mixture(1000, seed=16)[1]
+    limit = 1.0 / (np.square(X).sum(axis=1).max())
+    net = BioSFA(2, learning_rate=0.3, tau=0.5, center=False, random_state=0)
+    with pytest.raises(DivergenceError, match="smaller learning_rate") as caught:
+        net.fit(X)
+    assert caught.value.step == net.n_updates_ + 1
+    assert caught.value.learning_rate == 0.3
+    assert limit <= caught.value.largest_stable_rate < 0.3
+    assert np.isfinite(net.W_).all()
+    assert np.isfinite(net.transform(X)).all()
+    assert isinstance(pickle.loads(pickle.dumps(caught.value)), DivergenceError)
+    BioSFA(2, learning_rate=0.3, tau=0.5, step="normalized", random_state=0).fit(X)
+
+
+def test_copies_go_their_own_way():
+    X = slow_mixture(200, seed=17)[1]
+    net = BioSFA(2, random_state=0).partial_fit(X)
+    twin = copy.deepcopy(net)
+    twin.partial_fit(X)
+    assert net.n_samples_seen_ == 200
+    assert not np.array_equal(twin.W_, net.W_)

@@ -1,0 +1,155 @@
+"""Exact SFA, its chunks, its rank, and independent solutions."""
+
+import numpy as np
+import pytest
+from deeptime.decomposition import TICA
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.preprocessing import PolynomialFeatures
+
+from biosfa import SFA, RankDeficiencyWarning, metrics
+from tests.conftest import slow_mixture
+
+
+@pytest.fixture(scope="module")
+def X():
+    return slow_mixture(5000, seed=1)[1] + 5.0
+
+
+@pytest.mark.parametrize("lag", [1, 5])
+def test_delta_is_two_minus_twice_the_autocorrelation_of_tica(X, lag):
+    ours = SFA(lag=lag).fit(X).delta_values_
+    theirs = TICA(lagtime=lag, scaling=None).fit(X).fetch_model().singular_values
+    np.testing.assert_allclose(ours, np.sort(2 - 2 * theirs), atol=20 * lag / len(X))
+
+
+def test_sine_has_the_slowness_of_theory():
+    """Features of a plane rotation: δ = 2 − 2 cos ω, the timescale of no decay."""
+    t = np.arange(100_000)
+    X = np.stack([np.sin(t / 10), np.cos(t / 10)], axis=1)
+    np.testing.assert_allclose(SFA().fit(X).delta_values_, 2 - 2 * np.cos(0.1), rtol=1e-3)
+
+
+def test_timescales_are_those_of_the_sources(mixture):
+    np.testing.assert_allclose(SFA(3).fit(mixture[1]).timescales_, [200, 90, 40], rtol=0.05)
+
+
+def test_features_are_white_ordered_and_reproduce_the_sources(mixture):
+    sources, X = mixture
+    sfa = SFA(3).fit(X)
+    Y = sfa.transform(X)
+    np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-10)
+    np.testing.assert_allclose(Y.T @ Y / len(Y), np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(metrics.slowness(Y), sfa.delta_values_, rtol=1e-9)
+    assert (np.diff(sfa.delta_values_) > 0).all()
+    assert (np.abs(np.corrcoef(Y.T, sources.T)[:3, 3:].diagonal()) > 0.99).all()
+
+
+@given(
+    cuts=st.lists(st.integers(0, 300), max_size=6),
+    lengths=st.sampled_from([None, [300], [120, 1, 2, 177]]),
+    n_delays=st.sampled_from([1, 3]),
+    lag=st.sampled_from([1, 4]),
+    expansion=st.sampled_from([None, "quadratic"]),
+)
+def test_chunks_change_nothing(cuts, lengths, n_delays, lag, expansion):
+    X = slow_mixture(300, times=(30.0,), n_noise=2, seed=2)[1] + 7.0
+    settings = {"n_components": 3, "n_delays": n_delays, "lag": lag, "expansion": expansion}
+    whole = SFA(**settings).fit(X, lengths=lengths)
+    chunked = SFA(**settings)
+    ends = np.cumsum([300] if lengths is None else lengths)
+    begin = 0
+    for cut in sorted({*cuts, *ends}):
+        if cut > begin:
+            chunked.partial_fit(X[begin:cut])
+            begin = cut
+        if cut in ends:
+            chunked.end_episode()
+    np.testing.assert_allclose(chunked.delta_values_, whole.delta_values_, rtol=1e-9)
+    np.testing.assert_allclose(chunked.components_, whole.components_, rtol=1e-6, atol=1e-9)
+    assert chunked.n_samples_seen_ == whole.n_samples_seen_
+
+
+def test_differences_do_not_cross_episodes():
+    """Two constants one after the other are two episodes without any change."""
+    rng = np.random.default_rng(0)
+    noise = 0.1 * rng.standard_normal((200, 1))
+    X = np.concatenate([noise[:100] + 50, noise[100:] - 50])
+    joined, split = SFA().fit(X), SFA().fit(X, lengths=[100, 100])
+    jump = 100.0**2 / X.var()
+    assert joined.delta_values_[0] * 199 - split.delta_values_[0] * 198 == pytest.approx(jump, rel=0.01)
+
+
+def test_merging_is_seeing_all():
+    X = slow_mixture(3000, seed=3)[1]
+    parts = [SFA(3).fit(part) for part in np.split(X, 3)]
+    merged = parts[0].merge(parts[1]).merge(parts[2])
+    whole = SFA(3).fit(X, lengths=[1000, 1000, 1000])
+    np.testing.assert_allclose(merged.delta_values_, whole.delta_values_, rtol=1e-10)
+    np.testing.assert_allclose(merged.mean_, whole.mean_, atol=1e-12)
+    with pytest.raises(ValueError, match="can be merged"):
+        merged.merge(SFA(3, lag=2).fit(X))
+
+
+def test_quadratic_expansion_inside_is_the_one_outside(X):
+    outside = SFA(2).fit(PolynomialFeatures(2, include_bias=False).fit_transform(X[:, :4]))
+    for expansion in ("quadratic", PolynomialFeatures(2, include_bias=False)):
+        inside = SFA(2, expansion=expansion).fit(X[:, :4])
+        np.testing.assert_allclose(inside.delta_values_, outside.delta_values_, rtol=1e-9)
+
+
+def test_units_of_columns_do_not_matter(X):
+    scale = np.geomspace(1e-9, 1e9, X.shape[1])
+    plain, scaled = SFA(3).fit(X), SFA(3).fit(X * scale)
+    assert scaled.rank_ == X.shape[1]
+    np.testing.assert_allclose(scaled.delta_values_, plain.delta_values_, rtol=1e-6)
+    np.testing.assert_allclose(np.abs(scaled.transform(X * scale)), np.abs(plain.transform(X)), atol=1e-4)
+
+
+def test_rank_deficient_input_is_reported_and_solved(X):
+    dependent = np.column_stack([X, X[:, 0] + X[:, 1], np.full(len(X), 3.0)])
+    with pytest.warns(RankDeficiencyWarning, match="12 columns but rank 10.*x11") as caught:
+        sfa = SFA(3).fit(dependent)
+    assert len(caught) == 1
+    assert sfa.rank_ == 10
+    assert len(sfa.redundant_features_) == 2
+    assert 11 in sfa.redundant_features_
+    rest = np.setdiff1d(np.arange(12), sfa.redundant_features_)
+    assert np.linalg.matrix_rank(dependent[:, rest] - dependent[:, rest].mean(axis=0)) == 10
+    np.testing.assert_allclose(sfa.delta_values_, SFA(3).fit(X).delta_values_, rtol=1e-9)
+    with pytest.raises(ValueError, match="n_components=11 exceeds the rank 10"):
+        SFA(11).fit(dependent)
+
+
+def test_ridge_keeps_features_of_tiny_variance_out():
+    rng = np.random.default_rng(0)
+    fast, tiny = rng.standard_normal(5000), 1e-6 * np.sin(np.arange(5000) / 100)
+    fast = fast - 0.1 * np.append(fast[1:], 0)  # δ a little above 2, that of noise
+    X = np.stack([fast, tiny], axis=1)
+    assert abs(np.corrcoef(SFA(1).fit(X).transform(X)[:, 0], tiny)[0, 1]) > 0.999
+    robust = SFA(2, ridge=1e-3).fit(X)
+    noisy = SFA(2).fit(X + rng.normal(scale=np.sqrt(1e-3 * X.var(axis=0).mean()), size=X.shape))
+    np.testing.assert_allclose(robust.delta_values_, noisy.delta_values_, rtol=0.05)
+
+
+def test_signs_are_fixed_and_outputs_keep_their_dtype(X):
+    sfa = SFA(3).fit(X)
+    largest = np.abs(sfa.components_).argmax(axis=1)
+    assert (sfa.components_[np.arange(3), largest] > 0).all()
+    again = SFA(3).fit(X[:, ::-1])
+    assert (np.abs(again.components_).max(axis=1) == again.components_.max(axis=1)).all()
+    assert sfa.transform(X.astype(np.float32)).dtype == np.float32
+    assert sfa.transform(X).dtype == np.float64
+
+
+def test_a_large_offset_costs_no_digits(X):
+    np.testing.assert_allclose(SFA(3).fit(X + 1e6).delta_values_, SFA(3).fit(X).delta_values_, rtol=1e-6)
+
+
+def test_partial_fit_takes_single_rows_and_says_what_is_missing(X):
+    sfa = SFA(3).partial_fit(X[:1])
+    with pytest.raises(ValueError, match="not fitted"):
+        sfa.transform(X)
+    for row in X[1:50]:
+        sfa.partial_fit(row[None])
+    np.testing.assert_allclose(sfa.delta_values_, SFA(3).fit(X[:50]).delta_values_, rtol=1e-9)
