@@ -29,17 +29,19 @@ def streams_of_samples(draw, n_streams):
     starts = rng.random(n) < draw(st.sampled_from([0.0, 0.1, 0.5]))
     starts[0] = True
     eta = draw(st.sampled_from([1e-4, 1e-3])) / (1 + 0.1 * np.arange(n)) / np.sqrt(P)
+    tau = draw(st.sampled_from([0.002, 0.05, 0.5]))
     return {
         "samples": samples,
         "starts": starts,
         "eta": eta,
-        "tau": draw(st.sampled_from([0.002, 0.05, 0.5])),
+        "tau": tau,
         "mode": Mode(
             center=draw(st.booleans()),
             relative=False,
             normalized=draw(st.booleans()),
             reversible=draw(st.booleans()),
-            euler=draw(st.booleans()),
+            # η/τ near 1/2 leaves M nearly singular, and the dynamics would take for ever
+            euler=tau > 0.002 and draw(st.booleans()),
         ),
         "cuts": sorted(draw(st.lists(st.integers(0, n), max_size=4))),
         "k": k,
@@ -83,7 +85,7 @@ def assert_equal(state, result, m, center):
     assert deviation(state.W[:, :m], result.W) < TOLERANCE
     assert not state.W[:, m:].any()
     assert deviation(state.M, result.M) < TOLERANCE
-    assert deviation(state.M_inv @ result.M, np.eye(len(result.M))) < TOLERANCE
+    assert deviation(state.M_inv, np.linalg.inv(result.M)) < TOLERANCE
     assert deviation(state.y_prev, result.Y[-1]) < TOLERANCE
     assert deviation(state.mean[:m], result.mean) < TOLERANCE
     assert deviation(state.S, result.S * state.weights[CURRENT]) < TOLERANCE

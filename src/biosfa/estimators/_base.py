@@ -67,7 +67,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         starts = episode_starts(len(samples), lengths, open_episode=False)
         plan = self._signal.plan(samples, starts, continued=False)
         mean, weights = self.mean_, components.T.astype(samples.dtype)
-        Y = np.empty((len(plan.index), len(components)), samples.dtype)
+        Y = np.empty((len(plan.starts), len(components)), samples.dtype)
         for x, piece in self._signal.pieces(plan):
             Y[piece] = np.subtract(x, mean).astype(samples.dtype, copy=False) @ weights
         features: FloatArray = keep_index(self, Y, X, plan.index)

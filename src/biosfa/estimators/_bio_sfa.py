@@ -1,6 +1,5 @@
 """Bio-SFA: slow features learned online by a network with local rules."""
 
-import math
 from typing import Any, Self
 
 import numpy as np
@@ -12,21 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from biosfa.episodes import episode_starts
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._network import Network
+from biosfa.estimators._pace import Pace
 from biosfa.estimators._recorder import Recorder
-from biosfa.estimators._schedules import InverseTime, LearningRate, check_learning_rate, rates
+from biosfa.estimators._schedules import LearningRate, check_learning_rate
 from biosfa.estimators._signal import Plan, SignalPath
 from biosfa.estimators._validation import FLOATS, check_choice, check_count, check_samples
 from biosfa.io.model_file import Arrays
 from biosfa.kernels.state import Mode, State, initial_state
 from biosfa.typing import BoolArray, Float64Array, FloatArray
-
-# "auto": η_t = 1/(a + b t) in units of the mean variance of a feature, and τ in the same units. Slow features need a
-# window τ/η longer than their own correlation time, and W must follow faster than M averages: hence a large τ.
-AUTO_RATE = InverseTime(a=100.0, b=0.05)
-AUTO_TAU = 8.0
-
-# τ where a learning rate is given without one: the paper's for the chaotic series.
-DEFAULT_TAU = 0.5
 
 
 class BioSFA(SlowFeatureEstimator):
@@ -110,6 +102,8 @@ class BioSFA(SlowFeatureEstimator):
     >>> float(abs(np.corrcoef(net.transform(X)[:, 0], slow)[0, 1]).round(2))
     1.0
     """
+
+    _plain = False  # whether samples reach the network as they are
 
     def __init__(
         self,
@@ -261,7 +255,7 @@ class BioSFA(SlowFeatureEstimator):
                 self._begin(flat, n_streams=n_streams)
             self._check_streams(n_streams)
             starts = episode_starts(n_steps, None, open_episode=self._open)
-            eta, rate = self._rates(starts)
+            eta, rate = self._pace.over(self._network.n_updates + 1, starts)
         size = max(1, (2**21 // (8 * self._signal.n_features_out)) // n_streams)
         for begin in range(0, n_steps, size):
             steps = slice(begin, min(begin + size, n_steps))
@@ -283,22 +277,14 @@ class BioSFA(SlowFeatureEstimator):
         self
         """
         sample = np.asarray(x)
-        if sample.ndim != 1:
-            raise ValueError(f"x must have the shape (n_features,); got {sample.shape}")
-        quick = (
-            sample.dtype in FLOATS
-            and hasattr(self, "_network")
-            and self._open
-            and self._signal.n_delays == 1
-            and self._signal.transformer is None
-            and self._network.n_streams == 1
-            and sample.shape[0] == self._network.n_features
-            and math.isfinite(sample @ sample)
-        )
-        if not quick:
+        if not (self._plain and self._open and sample.shape == (self.n_features_in_,) and sample.dtype in FLOATS):
+            if sample.ndim != 1:
+                raise ValueError(f"x must have the shape (n_features,); got {sample.shape}")
             return self.partial_fit(sample[None])
-        eta, rate = self._rates(CONTINUES)
-        self._network.advance(np.ascontiguousarray(sample)[None], CONTINUES, eta, rate)
+        eta, rate = self._pace.at(self._network.n_updates + 1)
+        if not self._network.advance_one(sample, eta, rate):
+            check_samples(self, sample[None], reset=False)
+            self._network.raise_divergence(sample, eta)
         return self
 
     def transform_one(self, x: ArrayLike) -> FloatArray:
@@ -422,41 +408,31 @@ class BioSFA(SlowFeatureEstimator):
         rng = check_random_state(self.random_state)
         self._signal = signal
         self._network = Network.create(self.n_components, signal.n_features_out, n_streams, self._mode(), dtype, rng)
+        self._apply_parameters()
         self._open = False
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters; a network that has begun to learn goes on with the new rates."""
+        super().set_params(**parameters)
+        if hasattr(self, "_network"):
+            self._check_parameters()
+            self._apply_parameters()
+        return self
+
+    def _apply_parameters(self) -> None:
+        network = self._network
+        network.mode = self._mode()
+        self._pace = Pace.build(self.learning_rate, self.tau, network.n_features, network.n_streams)
+        self._plain = self._signal.transformer is None and self.n_delays == 1 and network.n_streams == 1
 
     def _check_streams(self, n_streams: int) -> None:
         if self._network.n_streams != n_streams:
             raise ValueError(f"the model learns from {self._network.n_streams} parallel streams; got {n_streams}")
 
-    def _rates(self, starts: BoolArray) -> tuple[Float64Array, Float64Array]:
-        """η and η/τ of each row; those of rows that begin an episode are not used."""
-        count = len(starts) - int(np.count_nonzero(starts))
-        first = self._network.n_updates + 1
-        root = math.sqrt(self._network.n_streams)
-        if isinstance(self.learning_rate, str):
-            eta = rates(AUTO_RATE, first, count)
-            rate = eta / ((AUTO_TAU if isinstance(self.tau, str) else self.tau) * root)
-            eta *= self._network.n_features
-        else:
-            eta = rates(self.learning_rate, first, count)
-            rate = eta / (DEFAULT_TAU if isinstance(self.tau, str) else self.tau)
-        if count and not rate.max() * root < 1.0:
-            worst = int(rate.argmax())
-            streams = "" if root == 1.0 else f" times the root of the {self._network.n_streams} streams"
-            raise ValueError(
-                f"the learning rate{streams} must stay below tau, or M does not stay positive definite; at update "
-                f"{first + worst} their ratio is {rate[worst] * root:.3g}. Use a smaller learning_rate or a larger tau"
-            )
-        if count == len(starts):
-            return eta, rate
-        all_eta, all_rate = np.zeros(len(starts)), np.zeros(len(starts))
-        all_eta[~starts], all_rate[~starts] = eta, rate
-        return all_eta, all_rate
-
     def _prepare(self, X: FloatArray, starts: BoolArray, *, continued: bool) -> tuple[Plan, Float64Array, Float64Array]:
         """What X will give, with η and η/τ for each of its rows."""
         plan = self._signal.plan(X, starts, continued=continued)
-        return plan, *self._rates(plan.starts)
+        return plan, *self._pace.over(self._network.n_updates + 1, plan.starts)
 
     def _learn(
         self,
@@ -502,7 +478,4 @@ class BioSFA(SlowFeatureEstimator):
                     f"{name} is {array.dtype} of shape {array.shape} where {wanted.dtype} of {wanted.shape} is needed"
                 )
         self._network = Network(state, self._mode(), m, scalars["n_samples"], scalars["n_updates"])
-
-
-# The flags of a single sample that continues an episode.
-CONTINUES = np.zeros(1, dtype=np.bool_)
+        self._apply_parameters()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from types import ModuleType
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -72,9 +73,25 @@ class Network:
         self.n_samples += done
         self.n_updates += done - int(np.count_nonzero(starts[:done]))
         if done < len(raw):
-            peak = float(self.state.gauge[PEAK_POWER])
-            scale = float(self.state.gauge[MEAN_POWER]) if self.mode.relative else 1.0
-            raise DivergenceError(self.n_updates + 1, float(eta[done]) / scale, 1.0 / peak)
+            self.raise_divergence(raw[done], float(eta[done]))
+
+    def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
+        """Learn from one sample that continues the episode; False if the network would diverge, or it is not finite."""
+        if self.mode.relative and self.state.gauge[MEAN_POWER] == 0.0:
+            self._set_scale(sample[None])
+        if not sequential.learn_one(sample, eta, rate, self.n_samples, self.mode, self.state):
+            return False
+        self.n_samples += 1
+        self.n_updates += 1
+        return True
+
+    def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
+        """Raise DivergenceError for a sample that was not learned from."""
+        offset = self.mean if self.mode.center else 0.0
+        power = float(np.square(sample - offset).sum()) / np.sqrt(self.n_streams)
+        peak = max(float(self.state.gauge[PEAK_POWER]), power)
+        scale = float(self.state.gauge[MEAN_POWER]) if self.mode.relative else 1.0
+        raise DivergenceError(self.n_updates + 1, eta / scale, 1.0 / peak)
 
     def _kernel(self, n_rows: int) -> ModuleType:
         if self.n_streams > 1:

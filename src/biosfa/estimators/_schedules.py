@@ -70,15 +70,18 @@ def rates(learning_rate: LearningRate, first: int, count: int) -> Float64Array:
     if isinstance(learning_rate, InverseTime | Annealed):
         return np.asarray(learning_rate(np.arange(first, first + count, dtype=np.float64)))
     if callable(learning_rate):
-        eta = np.fromiter((learning_rate(t) for t in range(first, first + count)), np.float64, count)
-        wrong = np.flatnonzero(~(np.isfinite(eta) & (eta >= 0)))
-        if len(wrong):
-            raise ValueError(
-                f"learning_rate must give finite numbers, not negative; at update {first + wrong[0]} it gave "
-                f"{eta[wrong[0]]}"
-            )
-        return eta
+        return np.fromiter((rate_at(learning_rate, t) for t in range(first, first + count)), np.float64, count)
     return np.full(count, float(learning_rate))
+
+
+def rate_at(learning_rate: LearningRate, t: int) -> float:
+    """η_t, checked."""
+    if not callable(learning_rate):
+        return float(learning_rate)
+    eta = float(learning_rate(t))
+    if not 0.0 <= eta < np.inf:
+        raise ValueError(f"learning_rate must give finite numbers, not negative; at update {t} it gave {eta}")
+    return eta
 
 
 def check_learning_rate(learning_rate: object) -> None:

@@ -22,7 +22,7 @@ class Plan:
     """Which rows of the expanded signal a chunk of input gives."""
 
     rows: FloatArray  # input, with what was remembered before it
-    index: IntArray  # rows that have all their delays
+    index: IntArray | None  # those that have all their delays; None if all have
     starts: BoolArray  # which of these begin an episode
 
 
@@ -56,7 +56,7 @@ class SignalPath:
     def plan(self, X: FloatArray, starts: BoolArray, *, continued: bool) -> Plan:
         """What X will give, by itself or as a continuation of what is remembered."""
         if self.n_delays == 1:
-            return Plan(X, np.arange(len(X)), starts)
+            return Plan(X, None, starts)
         history = self.history if continued else self.history[:0]
         past = len(history)
         rows = np.concatenate([history.astype(X.dtype), X])
@@ -70,9 +70,12 @@ class SignalPath:
             yield plan.rows, slice(0, len(plan.rows))
             return
         size = max(64, PIECE_BYTES // (8 * self.n_features_out))
-        for begin in range(0, len(plan.index), size):
+        for begin in range(0, len(plan.starts), size):
             piece = slice(begin, begin + size)
-            yield self.expand(gather_delays(plan.rows, plan.index[piece], self.n_delays)), piece
+            rows = (
+                plan.rows[piece] if plan.index is None else gather_delays(plan.rows, plan.index[piece], self.n_delays)
+            )
+            yield self.expand(rows), piece
 
     def expand(self, rows: FloatArray) -> FloatArray:
         """The expansion of embedded rows."""

@@ -64,12 +64,12 @@ def _all_finite(values: FloatArray) -> bool:
     return total == 0.0
 
 
-def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: IntArray) -> Any:
-    """Features of some rows of X, with the index of those rows where a pandas frame is to come out.
+def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: IntArray | None) -> Any:
+    """Features of some rows of X (None is all), with the index of those rows where a pandas frame is to come out.
 
     scikit-learn would give them the index of all rows, which does not fit where rows are dropped.
     """
-    if not hasattr(X, "iloc") or len(rows) == len(X) or _get_output_config("transform", estimator)["dense"] != "pandas":
+    if rows is None or not hasattr(X, "iloc") or _get_output_config("transform", estimator)["dense"] != "pandas":
         return features
     return type(X)(features, index=X.index[rows])
 

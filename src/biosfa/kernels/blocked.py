@@ -1,10 +1,12 @@
 """Algorithms 1 and 2 in blocks, with the result of the sequential kernel: for large networks.
 
 Within a block W changes only along the block's own samples, W_t = W_0 + PᵀX, where the rows of X are x_{t0−1} and the
-block's samples, and the rows of P collect the coefficients of ``along``. So a_t = W_0 x_t + Pᵀ(X x_t): one product of
+block's samples, and the rows of P collect the coefficients of ΔW. So a_t = W_0 x_t + Pᵀ(X x_t): one product of
 the stacked [W; X] with the samples gives W_0 x_t and the Gram matrix together, a recurrence on k-vectors gives P, and a
 second product folds P back into W. Memory-bound work on W becomes two matrix products.
 """
+
+import math
 
 import numpy as np
 from scipy.linalg.blas import get_blas_funcs
@@ -13,7 +15,6 @@ from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
     REFRESH_GROWTH,
     absolute,
-    along,
     blend_rows,
     centre,
     combine,
@@ -21,6 +22,7 @@ from biosfa.kernels.lines import (
     multiply,
     refresh,
     runs_away,
+    shares,
     shortening,
     update_inverse,
     watch,
@@ -37,43 +39,45 @@ def learn(
 ) -> int:
     """Learn from the rows of ``raw``; as :func:`biosfa.kernels.sequential.learn`, without ``mode.euler``."""
     k, width = state.W.shape
-    dtype = state.W.dtype
-    gemm = get_blas_funcs("gemm", dtype=dtype)
-    Z = np.zeros((k + 1 + BLOCK, width), dtype)  # W, x_{t0−1}, and the block's samples
+    gemm = get_blas_funcs("gemm", dtype=state.W.dtype)
+    Z = np.zeros((k + 1 + BLOCK, width), state.W.dtype)  # W, x_{t0−1}, and the block's samples
     W, X = Z[:k], Z[k:]
     W[:] = state.W
     X[0] = state.x_prev[0]
-    P = np.empty((1 + BLOCK, k))
     power = np.empty(BLOCK)
-    done, diverged = 0, False
-    while done < len(raw) and not diverged:
-        block = slice(done, done + _length(rate[done : done + BLOCK]))
-        rows = raw[block]
-        n = len(rows)
-        mean_before = state.mean.copy()
-        centre(rows, n_seen, mode.center, state.mean, X[1:], power)
-        # BLAS works on columns: these transposes are views, and Zᵀ is to it what Z is to us
+    P = np.empty((1 + BLOCK, k), state.W.dtype)
+    mean_before = np.empty_like(state.mean)
+    done = 0
+    while done < len(raw):
+        n = _length(rate[done : done + BLOCK])
+        block = slice(done, done + n)
+        mean_before[:] = state.mean
+        centre(raw[block], n_seen, mode.center, state.mean, X[1:], power)
+        # BLAS works on columns: to it, the transposed views are what the arrays are to us
         products = gemm(1.0, X[1 : n + 1].T, Z[: k + 1 + n].T, trans_a=True).T
         learned = _recur(products, starts[block], eta[block], rate[block], n_seen, mode, state, power, P)
-        gemm(1.0, X[: learned + 1].T, P[: learned + 1].astype(dtype), beta=1.0, c=W.T, overwrite_c=True)
-        diverged = learned < n
-        if diverged:
-            state.mean[:] = mean_before
-            centre(rows[:learned], n_seen, mode.center, state.mean, X[1:], power)
-        X[0] = X[learned]
+        gemm(1.0, X[: learned + 1].T, P[: learned + 1], beta=1.0, c=W.T, overwrite_c=True)
         done += learned
+        X[0] = X[learned]
+        if learned < n:
+            state.mean[:] = mean_before
+            centre(raw[block][:learned], n_seen, mode.center, state.mean, X[1:], power)
+            break
         n_seen += learned
     state.W[:] = W
     state.x_prev[0] = X[0]
     return done
 
 
+@jit
 def _length(rate: FloatArray) -> int:
     """Samples before the rounding errors of Sherman–Morrison grow too large: all, unless η/τ comes near 1."""
-    if rate.max() * len(rate) < REFRESH_GROWTH / 2:
-        return len(rate)
-    growth = -np.log1p(-rate).cumsum()
-    return max(1, int(np.searchsorted(growth, REFRESH_GROWTH)))
+    growth = 0.0
+    for t in range(len(rate)):
+        growth -= math.log(1.0 - rate[t])
+        if growth > REFRESH_GROWTH:
+            return max(1, t)
+    return len(rate)
 
 
 @jit
@@ -96,49 +100,58 @@ def _recur(
     M_inv, gauge, a_prev = state.M_inv, state.gauge, state.a_prev
     y_prev = state.y_prev[0]
     k, n = len(M_inv), len(starts)
-    A = np.empty((n, k))
-    A_dot = np.empty((n, k))
-    Y_bar = np.zeros((n, k))
+    x_share, x_prev_share = shares(mode.reversible)
+    share_x, share_x_prev = products.dtype.type(x_share), products.dtype.type(x_prev_share)
+    # within a block sums are in the precision of W; M, its inverse and the moments they are added to are float64
+    currents = np.empty((n, k), products.dtype)
+    differences = np.empty((n, k), products.dtype)
+    Y_bar = np.zeros((n, k), products.dtype)
     lateral = np.zeros(n)
     rho = np.empty(n)
-    y = np.empty(k)
-    scratch = np.empty(k)
+    y = np.empty_like(a_prev)
+    scratch = np.empty_like(a_prev)
     P[:] = 0.0
     for t in range(n):
-        a, y_bar = A[t], Y_bar[t]
-        watch(power[t], n_seen + t + 1, gauge)
+        a, difference, y_bar = currents[t], differences[t], Y_bar[t]
         for i in range(k):
             a[i] = products[i, t]
-        combine(P[: t + 1], products[k : k + t + 1, t], a)
+        combine(P[: t + 1], products[k:, t], a)
         square = 0.0
         for i in range(k):
             square += a[i] * a[i]
-        if runs_away(square, gauge[PEAK_POWER]):
+        if runs_away(square, max(gauge[PEAK_POWER], power[t])):
             n = t
             break
-        for i in range(k):
-            A_dot[t, i] = a[i] - a_prev[i]
-            a_prev[i] = a[i]
+        watch(power[t], n_seen + t + 1, gauge)
         multiply(M_inv, a, y)
+        for i in range(k):
+            difference[i] = a[i] - a_prev[i]
+            a_prev[i] = a[i]
         rho[t] = forgetting(n_seen + t + 1, rate[t])
         eta_t = 0.0 if starts[t] else absolute(eta[t], gauge[MEAN_POWER], mode.relative)
         if eta_t > 0.0:
             short = shortening(eta_t, power[t], mode.normalized)
-            overlap = products[k + t, t]
+            step = a.dtype.type(2.0 * eta_t * short)
+            step_prev = step * share_x_prev
+            own, overlap = a.dtype.type(power[t]), products[k + t, t] * step_prev
+            along_x, along_x_prev = P[t + 1], P[t]
             for i in range(k):
                 y_bar[i] = y[i] + y_prev[i]
-                along_x, along_x_prev = along(y_bar[i], a[i], 2.0 * eta_t * short, mode.reversible)
-                P[t + 1, i] += along_x
-                P[t, i] += along_x_prev
-                a_prev[i] += along_x * power[t] + along_x_prev * overlap
+                along_x[i] = step * (share_x * y_bar[i] - a[i])
+            for i in range(k):
+                along_x_prev[i] += step_prev * y_bar[i]
+            for i in range(k):
+                a_prev[i] += own * along_x[i] + overlap * y_bar[i]
             lateral[t] = rate[t] * short
             update_inverse(M_inv, y_bar, 1.0 - lateral[t], lateral[t], gauge, scratch)
         y_prev[:] = y
     blend_rows(state.M, Y_bar[:n], lateral)
     refresh(state.M, M_inv, gauge)
-    keep = blend_rows(state.S, A[:n], rho)
+    keep = blend_rows(state.S, currents[:n], rho)
     state.weights[CURRENT] = 1.0 - keep * (1.0 - state.weights[CURRENT])
-    rho[starts] = 0.0  # an episode's first sample has no difference
-    keep = blend_rows(state.D, A_dot[:n], rho)
+    for t in range(n):
+        if starts[t]:  # an episode's first sample has no difference
+            rho[t] = 0.0
+    keep = blend_rows(state.D, differences[:n], rho)
     state.weights[DIFFERENCE] = 1.0 - keep * (1.0 - state.weights[DIFFERENCE])
     return n

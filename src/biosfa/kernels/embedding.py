@@ -15,6 +15,4 @@ def delay_index(starts: BoolArray, n_delays: int) -> tuple[IntArray, BoolArray]:
 
 def gather_delays(X: FloatArray, index: IntArray, n_delays: int) -> FloatArray:
     """Rows (x_t, x_{t−1}, …, x_{t−n_delays+1}) for each t in ``index``."""
-    if n_delays == 1:
-        return X[index[0] : index[-1] + 1] if len(index) else X[:0]
     return np.concatenate([X[index - delay] for delay in range(n_delays)], axis=1)

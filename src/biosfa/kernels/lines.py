@@ -1,7 +1,5 @@
 """The lines of Algorithms 1 and 2 that every learning kernel shares, one small compiled function each."""
 
-import math
-
 import numpy as np
 
 from biosfa.kernels._jit import jit
@@ -9,9 +7,9 @@ from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, ST
 from biosfa.typing import FloatArray
 
 # M⁻¹ is carried by Sherman–Morrison for at most this many steps, and for so many that (1 − η/τ)^−t, the growth of its
-# rounding errors, stays below e^7 ≈ 1e3: then twelve digits of float64 survive.
-REFRESH_STEPS = 256
-REFRESH_GROWTH = 7.0
+# rounding errors, stays below e² ≈ 7: then all but two digits survive, and it is computed afresh from M.
+REFRESH_STEPS = 512
+REFRESH_GROWTH = 2.0
 
 # A dendritic current this many times larger than any the start weights could give (|a| ≲ ‖x‖) or that a white output
 # needs (a = My, M ≤ 4) has left the basin of attraction for good.
@@ -21,8 +19,8 @@ RUNAWAY = 1e6
 LOOK_BACK = 3.0
 WINDOWS = 0.1
 
-# The fast dynamics stop when no neuron moves by more than this, relative to the largest.
-EULER_TOLERANCE = 1e-13
+# The fast dynamics stop when no neuron moves by more than this, relative to the largest, in units of the precision.
+EULER_TOLERANCE = 16.0
 EULER_MAX_STEPS = 100_000
 
 
@@ -39,9 +37,10 @@ def centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: Floa
     if center and n_seen == 0:
         for j in range(m):
             mean[j] = raw[0, j]
+    start = mean.astype(raw.dtype)
     for t in range(n):
         for j in range(m):
-            X[t, j] = raw[t, j] - mean[j]
+            X[t, j] = raw[t, j] - start[j]
     drift = np.zeros(mean.shape[0], X.dtype)
     for t in range(n):
         inverse = X.dtype.type(1.0 / (n_seen + t + 1) if center else 0.0)
@@ -72,11 +71,12 @@ def shortening(eta: float, power: float, normalized: bool) -> float:
 
 
 @jit
-def along(y_bar: float, a: float, step: float, reversible: bool) -> tuple[float, float]:
-    """Coefficients of x_t and x_{t−1} in ΔW: 2η(ȳx̄ᵀ − axᵀ), or 2η(2ȳ − a)xᵀ for reversible processes."""
-    if reversible:
-        return step * (2.0 * y_bar - a), 0.0
-    return step * (y_bar - a), step * y_bar
+def shares(reversible: bool) -> tuple[float, float]:
+    """How often ȳ enters ΔW along x_t and along x_{t−1}.
+
+    ΔW = 2η(ȳx̄ᵀ − axᵀ) = 2η[(ȳ − a)x_tᵀ + ȳx_{t−1}ᵀ], or 2η(2ȳ − a)x_tᵀ for reversible processes.
+    """
+    return (2.0, 0.0) if reversible else (1.0, 1.0)
 
 
 @jit
@@ -90,9 +90,10 @@ def multiply(matrix: FloatArray, vector: FloatArray, out: FloatArray) -> None:
     """Out ← matrix · vector, four rows at a time to share the loads of the vector."""
     k = vector.shape[0]
     whole = k // 4 * 4
+    zero = matrix.dtype.type(0.0)
     for i in range(0, whole, 4):
         row_0, row_1, row_2, row_3 = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
-        sum_0, sum_1, sum_2, sum_3 = 0.0, 0.0, 0.0, 0.0
+        sum_0, sum_1, sum_2, sum_3 = zero, zero, zero, zero
         for j in range(k):
             sum_0 += row_0[j] * vector[j]
             sum_1 += row_1[j] * vector[j]
@@ -100,7 +101,7 @@ def multiply(matrix: FloatArray, vector: FloatArray, out: FloatArray) -> None:
             sum_3 += row_3[j] * vector[j]
         out[i], out[i + 1], out[i + 2], out[i + 3] = sum_0, sum_1, sum_2, sum_3
     for i in range(whole, k):
-        total = 0.0
+        total = zero
         for j in range(k):
             total += matrix[i, j] * vector[j]
         out[i] = total
@@ -109,7 +110,7 @@ def multiply(matrix: FloatArray, vector: FloatArray, out: FloatArray) -> None:
 @jit
 def combine(rows: FloatArray, coefficients: FloatArray, out: FloatArray) -> None:
     """Out ← out + Σ coefficient · row, four rows at a time to share the loads and stores of ``out``."""
-    n, k = rows.shape
+    n, k = len(rows), len(out)
     whole = n // 4 * 4
     for s in range(0, whole, 4):
         row_0, row_1, row_2, row_3 = rows[s], rows[s + 1], rows[s + 2], rows[s + 3]
@@ -124,10 +125,11 @@ def combine(rows: FloatArray, coefficients: FloatArray, out: FloatArray) -> None
 @jit
 def blend(matrix: FloatArray, keep: float, gain: float, vector: FloatArray) -> None:
     """Matrix ← keep · matrix + gain · vector vectorᵀ."""
+    kept = matrix.dtype.type(keep)
     for i in range(vector.shape[0]):
-        scale = gain * vector[i]
+        scale = matrix.dtype.type(gain * vector[i])
         for j in range(vector.shape[0]):
-            matrix[i, j] = keep * matrix[i, j] + scale * vector[j]
+            matrix[i, j] = kept * matrix[i, j] + scale * vector[j]
 
 
 @jit
@@ -138,7 +140,8 @@ def settle(M: FloatArray, a: FloatArray, y: FloatArray) -> None:
     for i in range(k):
         norm = max(norm, np.abs(M[i]).sum())
     gamma = 1.0 / norm
-    drive = np.empty(k)
+    tolerance = EULER_TOLERANCE * np.finfo(y.dtype).eps
+    drive = np.empty_like(a)
     for _ in range(EULER_MAX_STEPS):
         multiply(M, y, drive)
         moved = 0.0
@@ -148,7 +151,7 @@ def settle(M: FloatArray, a: FloatArray, y: FloatArray) -> None:
             y[i] += change
             moved = max(moved, abs(change))
             largest = max(largest, abs(y[i]))
-        if not moved > EULER_TOLERANCE * largest:
+        if not moved > tolerance * largest:
             return
 
 
@@ -162,7 +165,7 @@ def update_inverse(
     for i in range(y_bar.shape[0]):
         u += y_bar[i] * z[i]
     blend(M_inv, 1.0 / keep, -gain / (keep * (keep + gain * u)), z)
-    gauge[STALENESS] += 1.0 / REFRESH_STEPS - math.log(keep) / REFRESH_GROWTH
+    gauge[STALENESS] += 1.0 / REFRESH_STEPS + (1.0 / keep - 1.0) / REFRESH_GROWTH
 
 
 @jit
@@ -197,15 +200,17 @@ def track(
 
 @jit
 def blend_rows(matrix: FloatArray, rows: FloatArray, rates: FloatArray) -> float:
-    """Matrix ← (1 − rate) matrix + rate · row rowᵀ for one row after the other, as one product; returns Π(1 − rate)."""
+    """:func:`blend` with 1 − rate and rate for one row after the other, as one product; returns Π(1 − rate)."""
     n, k = rows.shape
-    weighted = np.empty((n, k))
+    weighted = np.empty((n, k), rows.dtype)
     keep = 1.0  # what the rows after this one leave of it
     for t in range(n - 1, -1, -1):
+        gain = keep * rates[t]
         for i in range(k):
-            weighted[t, i] = keep * rates[t] * rows[t, i]
+            weighted[t, i] = gain * rows[t, i]
         keep *= 1.0 - rates[t]
-    matrix[:] = keep * matrix + weighted.T @ rows
+    matrix *= keep
+    matrix += weighted.T @ rows
     return keep
 
 

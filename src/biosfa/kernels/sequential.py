@@ -1,11 +1,12 @@
 """Algorithms 1 and 2, one sample after the other: for small networks, and for single samples in any network."""
 
+from typing import Any
+
 import numpy as np
 
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
     absolute,
-    along,
     blend,
     centre,
     forgetting,
@@ -13,6 +14,7 @@ from biosfa.kernels.lines import (
     refresh,
     runs_away,
     settle,
+    shares,
     shortening,
     track,
     update_inverse,
@@ -58,6 +60,13 @@ def learn(
     return kernel(raw, starts, eta, rate, n_seen, mode, state)
 
 
+def learn_one(sample: FloatArray, eta: float, rate: float, n_seen: int, mode: Mode, state: State) -> bool:
+    """:func:`learn` for one sample that continues an episode; False if it was not learned from."""
+    kernel = _learn_one_single if len(state.M) == 1 else _learn_one
+    # plain tuples pass into compiled code twice as fast as named ones
+    return kernel(sample, eta, rate, n_seen, tuple(mode), tuple(state))
+
+
 @jit
 def _learn(
     raw: FloatArray, starts: BoolArray, eta: FloatArray, rate: FloatArray, n_seen: int, mode: Mode, state: State
@@ -65,13 +74,12 @@ def _learn(
     W, M, M_inv, gauge, a_prev = state.W, state.M, state.M_inv, state.gauge, state.a_prev
     y_prev = state.y_prev[0]
     k, width = W.shape
-    X = np.zeros((BLOCK + 1, width), W.dtype)
+    zero = W.dtype.type(0.0)
+    share_x, share_x_prev = shares(mode.reversible)
+    X = np.zeros((min(BLOCK, len(raw)) + 1, width), W.dtype)
     X[0] = state.x_prev[0]
     power = np.empty(BLOCK)
-    a = np.empty(k)
-    y = np.empty(k)
-    y_bar = np.empty(k)
-    scratch = np.empty(k)
+    a, y, y_bar, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
     mean_before = np.empty_like(state.mean)
     for begin in range(0, raw.shape[0], BLOCK):
         rows = raw[begin : begin + BLOCK]
@@ -80,19 +88,19 @@ def _learn(
         for b in range(rows.shape[0]):
             t = begin + b
             x, x_prev = X[b + 1], X[b]
-            watch(power[b], n_seen + b + 1, gauge)
             square = 0.0
             for i in range(k):
-                current = 0.0
+                current = zero
                 for j in range(width):
                     current += W[i, j] * x[j]
                 a[i] = current
-                square += current * current
-            if runs_away(square, gauge[PEAK_POWER]):
+                square += a[i] * a[i]
+            if runs_away(square, max(gauge[PEAK_POWER], power[b])):
                 state.mean[:] = mean_before
                 state.x_prev[0] = x_prev
                 centre(rows[:b], n_seen, mode.center, state.mean, X[1:], power)
                 return t
+            watch(power[b], n_seen + b + 1, gauge)
             for i in range(k):
                 scratch[i] = a[i] - a_prev[i]
                 a_prev[i] = a[i]
@@ -105,12 +113,14 @@ def _learn(
             eta_t = 0.0 if starts[t] else absolute(eta[t], gauge[MEAN_POWER], mode.relative)
             if eta_t > 0.0:
                 short = shortening(eta_t, power[b], mode.normalized)
-                overlap = 0.0
+                step = 2.0 * eta_t * short
+                overlap = zero
                 for j in range(width):
                     overlap += x[j] * x_prev[j]
                 for i in range(k):
                     y_bar[i] = y[i] + y_prev[i]
-                    along_x, along_x_prev = along(y_bar[i], a[i], 2.0 * eta_t * short, mode.reversible)
+                    along_x = W.dtype.type(step * (share_x * y_bar[i] - a[i]))
+                    along_x_prev = W.dtype.type(step * share_x_prev * y_bar[i])
                     for j in range(width):
                         W[i, j] += along_x * x[j] + along_x_prev * x_prev[j]
                     a_prev[i] += along_x * power[b] + along_x_prev * overlap
@@ -136,7 +146,9 @@ def _learn_single(
     """
     w = state.W[0]
     width = w.shape[0]
-    X = np.zeros((BLOCK + 2, width), w.dtype)
+    zero = w.dtype.type(0.0)
+    share_x, share_x_prev = shares(mode.reversible)
+    X = np.zeros((min(BLOCK, len(raw)) + 2, width), w.dtype)
     X[1] = state.x_prev[0]
     power = np.empty(BLOCK)
     mean_before = np.empty_like(state.mean)
@@ -155,24 +167,25 @@ def _learn_single(
         for b in range(n):
             t = done + b
             x, x_1, x_2 = X[b + 2], X[b + 1], X[b]
-            n_seen += 1
-            mean_power += (power[b] - mean_power) / n_seen
-            peak_power = max(peak_power, power[b])
-            a, overlap, overlap_2 = 0.0, 0.0, 0.0
+            late_x_1, late_x_2 = w.dtype.type(late_1), w.dtype.type(late_2)
+            current, overlap, overlap_2 = zero, zero, zero
             for j in range(width):
-                a += w[j] * x[j]
+                current += w[j] * x[j]
                 overlap += x_1[j] * x[j]
                 overlap_2 += x_2[j] * x[j]
             for j in range(width):
-                w[j] += late_1 * x_1[j] + late_2 * x_2[j]
-            a += late_1 * overlap + late_2 * overlap_2
+                w[j] += late_x_1 * x_1[j] + late_x_2 * x_2[j]
+            a = current + late_1 * overlap + late_2 * overlap_2
             late_1, late_2 = 0.0, 0.0
-            if runs_away(a * a, peak_power):
+            if runs_away(a * a, max(peak_power, power[b])):
                 diverged = True
                 n = b
                 state.mean[:] = mean_before
-                centre(rows[:b], n_seen - b - 1, mode.center, state.mean, X[2:], power)
+                centre(rows[:b], n_seen - b, mode.center, state.mean, X[2:], power)
                 break
+            n_seen += 1
+            mean_power += (power[b] - mean_power) / n_seen
+            peak_power = max(peak_power, power[b])
             y = a / m
             rho = forgetting(n_seen, rate[t])
             s += rho * (a * a - s)
@@ -184,8 +197,9 @@ def _learn_single(
             eta_t = 0.0 if starts[t] else absolute(eta[t], mean_power, mode.relative)
             if eta_t > 0.0:
                 short = shortening(eta_t, power[b], mode.normalized)
+                step = 2.0 * eta_t * short
                 y_bar = y + y_prev
-                late_1, late_2 = along(y_bar, a, 2.0 * eta_t * short, mode.reversible)
+                late_1, late_2 = step * (share_x * y_bar - a), step * share_x_prev * y_bar
                 a_prev += late_1 * power[b] + late_2 * overlap
                 m += rate[t] * short * (y_bar * y_bar - m)
             y_prev = y
@@ -201,3 +215,21 @@ def _learn_single(
     state.weights[CURRENT], state.weights[DIFFERENCE] = weight_s, weight_d
     state.gauge[MEAN_POWER], state.gauge[PEAK_POWER] = mean_power, peak_power
     return done
+
+
+@jit
+def _learn_one(
+    sample: FloatArray, eta: float, rate: float, n_seen: int, mode: tuple[Any, ...], state: tuple[Any, ...]
+) -> bool:
+    row = np.ascontiguousarray(sample).reshape(1, -1)
+    continues, etas, rates = np.zeros(1, np.bool_), np.full(1, eta), np.full(1, rate)
+    return _learn(row, continues, etas, rates, n_seen, Mode(*mode), State(*state)) == 1
+
+
+@jit
+def _learn_one_single(
+    sample: FloatArray, eta: float, rate: float, n_seen: int, mode: tuple[Any, ...], state: tuple[Any, ...]
+) -> bool:
+    row = np.ascontiguousarray(sample).reshape(1, -1)
+    continues, etas, rates = np.zeros(1, np.bool_), np.full(1, eta), np.full(1, rate)
+    return _learn_single(row, continues, etas, rates, n_seen, Mode(*mode), State(*state)) == 1

@@ -23,15 +23,18 @@ class Mode(NamedTuple):
 
 
 class State(NamedTuple):
-    """The network. Names are the paper's; m is padded to ``width``, P is the number of parallel streams."""
+    """The network. Names are the paper's; m is padded to ``width``, P is the number of parallel streams.
+
+    Weights and activities have the precision of W. What adds up small changes, M, the mean and the moments, is float64.
+    """
 
     mean: Float64Array  # (width,) running mean of the input
     W: FloatArray  # (k, width) feedforward weights
     M: Float64Array  # (k, k) lateral weights
-    M_inv: Float64Array  # (k, k) M⁻¹
+    M_inv: FloatArray  # (k, k) M⁻¹
     x_prev: FloatArray  # (P, width) last input of each stream, centred
-    y_prev: Float64Array  # (P, k) last output of each stream
-    a_prev: Float64Array  # (k,) W x_prev under the current W, for one of the streams
+    y_prev: FloatArray  # (P, k) last output of each stream
+    a_prev: FloatArray  # (k,) W x_prev under the current W, for one of the streams
     S: Float64Array  # (k, k) running ⟨aaᵀ⟩
     D: Float64Array  # (k, k) running ⟨ȧȧᵀ⟩, ȧ = W(x_t − x_{t−1})
     weights: Float64Array  # (2,) total weights of S and D, see CURRENT and DIFFERENCE
@@ -57,10 +60,10 @@ def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.rand
         mean=np.zeros(width),
         W=W,
         M=np.eye(k),
-        M_inv=np.eye(k),
+        M_inv=np.eye(k, dtype=dtype),
         x_prev=np.zeros((n_streams, width), dtype),
-        y_prev=np.zeros((n_streams, k)),
-        a_prev=np.zeros(k),
+        y_prev=np.zeros((n_streams, k), dtype),
+        a_prev=np.zeros(k, dtype),
         S=np.zeros((k, k)),
         D=np.zeros((k, k)),
         weights=np.zeros(2),

@@ -11,11 +11,11 @@ import numpy as np
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
     absolute,
-    along,
     forgetting,
     refresh,
     runs_away,
     settle,
+    shares,
     shortening,
     track,
     update_inverse,
@@ -37,22 +37,21 @@ def learn(
     root = math.sqrt(n_streams)
     W, M, M_inv, gauge = state.W, state.M, state.M_inv, state.gauge
     k, width = W.shape
+    share_x, _ = shares(mode.reversible)
     X = np.zeros((n_streams, width), W.dtype)
     along_x = np.empty((n_streams, k), W.dtype)
-    along_x_prev = np.empty((n_streams, k), W.dtype)
-    A = np.empty((n_streams, k))
-    Y_bar = np.empty((n_streams, k))
-    scratch = np.empty(k)
+    Y_bar = np.empty_like(state.y_prev)
+    scratch = np.empty_like(state.a_prev)
     mean_before = np.empty_like(state.mean)
     for t in range(n):
         mean_before[:] = state.mean
         power = _centre(raw[t], n_seen, mode.center, state.mean, X) / root
-        A[:] = X @ W.T
-        n_seen += 1
-        watch(power, n_seen, gauge)
-        if runs_away(np.square(A).sum(), gauge[PEAK_POWER]):
+        A = X @ W.T
+        if runs_away(np.square(A).sum(), max(gauge[PEAK_POWER], power)):
             state.mean[:] = mean_before
             return t
+        n_seen += 1
+        watch(power, n_seen, gauge)
         followed = n_seen % n_streams
         track(
             A[followed],
@@ -73,14 +72,12 @@ def learn(
         if eta_t > 0.0:
             short = shortening(eta_t, power, mode.normalized)
             Y_bar[:] = Y + state.y_prev
-            for p in range(n_streams):
-                for i in range(k):
-                    along_x[p, i], along_x_prev[p, i] = along(
-                        Y_bar[p, i], A[p, i], 2.0 * eta_t * short / root, mode.reversible
-                    )
+            step = 2.0 * eta_t * short / root
+            along_x[:] = step * (share_x * Y_bar - A)
             W += along_x.T @ X
             if not mode.reversible:
-                W += along_x_prev.T @ state.x_prev
+                along_x[:] = step * Y_bar
+                W += along_x.T @ state.x_prev
             # M += (η/τ√P) Σ(ȳȳᵀ − M)
             keep, gain = 1.0 - rate[t] * short * root, rate[t] * short / root
             M[:] = keep * M + gain * (Y_bar.T @ Y_bar)
@@ -92,7 +89,7 @@ def learn(
             refresh(M, M_inv, gauge)
         state.x_prev[:] = X
         state.y_prev[:] = Y
-        state.a_prev[:] = (W @ X[(n_seen + 1) % n_streams]).astype(np.float64)
+        state.a_prev[:] = W @ X[(n_seen + 1) % n_streams]
     return n
 
 

@@ -1,0 +1,230 @@
+"""Speed of the core, each figure beside its baseline in the same run, on one thread.
+
+Run it with ``make bench``. Times are the best of several rounds, in which the candidates of a comparison take turns:
+machines are noisy, so read the ratios.
+"""
+
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.linalg.blas import get_blas_funcs
+from threadpoolctl import threadpool_limits
+
+from biosfa import SFA, BioSFA, InverseTime
+from biosfa.kernels import blocked, sequential
+from biosfa.kernels.state import Mode, initial_state
+
+ETA, TAU = 1e-5, 0.5
+MODE = Mode(center=True, relative=False, normalized=False, reversible=False, euler=False)
+ROUNDS = 7
+
+
+def numpy_loop(X: np.ndarray, W: np.ndarray, M_inv: np.ndarray) -> None:
+    """Algorithm 1 as one writes it in NumPy, M⁻¹ carried by the Sherman–Morrison formula as in the paper's appendix."""
+    x_prev, y_prev = X[0], M_inv @ (W @ X[0])
+    rate = ETA / TAU
+    for x in X[1:]:
+        a = W @ x
+        y = M_inv @ a
+        x_bar, y_bar = x + x_prev, y + y_prev
+        W += 2 * ETA * (np.outer(y_bar, x_bar) - np.outer(a, x))
+        M_inv /= 1 - rate
+        z = M_inv @ y_bar
+        M_inv -= np.outer(z, z) * (rate / (1 + rate * (y_bar @ z)))
+        x_prev, y_prev = x, y
+
+
+def best_times(candidates: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """Best time of each candidate, in seconds; a first round, not counted, compiles and warms up."""
+    times: dict[str, list[float]] = {name: [] for name in candidates}
+    for counted in range(rounds + 1):
+        for name, candidate in candidates.items():
+            begin = time.perf_counter()
+            candidate()
+            if counted:
+                times[name].append(time.perf_counter() - begin)
+    return {name: min(values) for name, values in times.items()}
+
+
+def row(*cells: object) -> None:
+    print("".join(f"{cell!s:<{width}}" for cell, width in zip(cells, (44, 16, 14, 14), strict=False)).rstrip())
+
+
+def verdict(value: float, target: float, *, at_least: bool) -> str:
+    reached = value >= target if at_least else value <= target
+    return f"{'≥' if at_least else '≤'} {target:g} {'reached' if reached else 'MISSED'}"
+
+
+def kernels(m: int, k: int, dtype: type) -> dict[str, float]:
+    """Microseconds a sample: the NumPy loop, both kernels, and the two matrix products that no kernel can avoid."""
+    rng = np.random.default_rng(0)
+    n = 20_000 if m == 14 else 4096
+    X = rng.standard_normal((n, m)).astype(dtype)
+    starts, eta = np.arange(n) == 0, np.full(n, ETA)
+    loop_rows = {14: 2000, 560: 400}.get(m, 150)
+    gemm = get_blas_funcs("gemm", dtype=np.dtype(dtype))
+    B = blocked.BLOCK
+    state = initial_state(k, m, 1, dtype, np.random.RandomState(0))
+    P = np.zeros((B, k), dtype)
+
+    def run(kernel: Callable[..., int]) -> Callable[[], int]:
+        network = initial_state(k, m, 1, dtype, np.random.RandomState(0))
+        return lambda: kernel(X, starts, eta, eta / TAU, n, MODE, network)
+
+    def floor() -> None:
+        W = state.W[:, :m]
+        for begin in range(0, n // B * B, B):
+            block = X[begin : begin + B]
+            gemm(1.0, block.T, W.T, trans_a=True)
+            gemm(1.0, block.T, P, beta=1.0, c=W.T, overwrite_c=True)
+
+    candidates = {
+        "NumPy loop": lambda: numpy_loop(X[:loop_rows], state.W[:, :m].copy(), np.eye(k, dtype=dtype)),
+        "sequential kernel": run(sequential.learn),
+        "blocked kernel": run(blocked.learn),
+        "floor": floor,
+    }
+    rows = {"NumPy loop": loop_rows}
+    return {name: seconds / rows.get(name, n) * 1e6 for name, seconds in best_times(candidates).items()}
+
+
+def bench_kernels() -> None:
+    targets = {(14, 1, np.float64): {"loop": 500}, (2144, 49, np.float32): {"loop": 50, "floor": 1.6}}
+    row("kernel, centring and readout included", "µs a sample", "× NumPy loop", "× floor")
+    for m, k in ((14, 1), (560, 32), (2144, 49)):
+        for dtype in (np.float32, np.float64):
+            times = kernels(m, k, dtype)
+            for name, value in times.items():
+                row(
+                    f"({m}, {k}) {np.dtype(dtype).name} {name}",
+                    f"{value:.4g}",
+                    f"{times['NumPy loop'] / value:.1f}",
+                    f"{value / times['floor']:.2f}",
+                )
+            wanted = targets.get((m, k, dtype), {})
+            fastest = min(times["sequential kernel"], times["blocked kernel"])
+            if "loop" in wanted:
+                print(
+                    "    against the NumPy loop", verdict(times["NumPy loop"] / fastest, wanted["loop"], at_least=True)
+                )
+            if "floor" in wanted:
+                print("    against the floor", verdict(fastest / times["floor"], wanted["floor"], at_least=False))
+    print()
+
+
+def bench_estimator() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200_000, 14))
+    chunks = np.split(X, 20)
+    starts, eta = np.zeros(10_000, bool), np.full(10_000, ETA)
+    state = initial_state(1, 14, 1, float, np.random.RandomState(0))
+    settings = {"n_components": 1, "learning_rate": InverseTime(1 / ETA, 1e-4), "tau": TAU, "random_state": 0}
+    chunked, single = (BioSFA(**settings).partial_fit(X[:10]) for _ in range(2))
+
+    def bare() -> None:
+        for i, chunk in enumerate(chunks):
+            sequential.learn(chunk, starts, eta, eta / TAU, i * 10_000, MODE, state)
+
+    def in_chunks() -> None:
+        for chunk in chunks:
+            chunked.partial_fit(chunk)
+
+    def one_by_one() -> None:
+        for x in X[:2000]:
+            single.learn_one(x)
+
+    def loop() -> None:
+        numpy_loop(X[:2000], np.full((1, 14), 0.1), np.eye(1))
+
+    times = best_times({"bare": bare, "chunked": in_chunks, "learn_one": one_by_one, "loop": loop})
+    per_row = {"bare": 200_000, "chunked": 200_000, "learn_one": 2000, "loop": 2000}
+    rates = {name: seconds / per_row[name] * 1e6 for name, seconds in times.items()}
+    row("estimator at (14, 1)", "µs a sample", "ratio", "target")
+    row("bare kernel", f"{rates['bare']:.4g}")
+    ratio = rates["chunked"] / rates["bare"]
+    row(
+        "partial_fit, chunks of 10,000, to bare kernel",
+        f"{rates['chunked']:.4g}",
+        f"{ratio:.2f}",
+        verdict(ratio, 1.3, at_least=False),
+    )
+    ratio = rates["loop"] / rates["learn_one"]
+    row("NumPy loop to learn_one", f"{rates['learn_one']:.4g}", f"{ratio:.2f}", verdict(ratio, 3, at_least=True))
+    print()
+
+
+def peers() -> dict[str, Callable[[np.ndarray], object]]:
+    """Other implementations of exact SFA that are installed."""
+    found: dict[str, Callable[[np.ndarray], object]] = {}
+    try:
+        from deeptime.decomposition import TICA
+
+        found["deeptime TICA"] = lambda X: TICA(lagtime=1).fit(X).fetch_model().singular_values
+    except ImportError:
+        print("deeptime is not installed")
+    try:
+        import sksfa
+
+        found["sklearn-sfa"] = lambda X: sksfa.SFA(n_components=min(10, X.shape[1])).fit(X)
+    except ImportError:
+        print("sklearn-sfa is not installed")
+    return found
+
+
+def bench_exact() -> None:
+    row("exact SFA", "seconds", "× slower", "target")
+    for n, m in ((1_000_000, 14), (200_000, 100), (20_000, 1000)):
+        X = np.random.default_rng(0).standard_normal((n, m)).cumsum(axis=1)
+        candidates: dict[str, Callable[[], object]] = {"biosfa": lambda X=X: SFA().fit(X)}
+        candidates |= {name: (lambda X=X, fit=fit: fit(X)) for name, fit in peers().items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            times = best_times(candidates, rounds=3)
+        for name, seconds in times.items():
+            row(f"{n:,} × {m} {name}", f"{seconds:.4g}", f"{seconds / times['biosfa']:.2f}")
+        if len(times) > 1:
+            ratio = min(seconds for name, seconds in times.items() if name != "biosfa") / times["biosfa"]
+            print("    fastest peer to biosfa", verdict(ratio, 2 if m == 14 else 1, at_least=True))
+    print()
+
+
+def bench_memory() -> None:
+    def stream() -> Iterator[np.ndarray]:
+        rng = np.random.default_rng(0)
+        for _ in range(1000):
+            yield rng.standard_normal((10_000, 14))
+
+    net = BioSFA(1, random_state=0)
+    first = None
+    for chunk in stream():
+        net.partial_fit(chunk)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        first = peak if first is None else first
+    growth = peak - (first or 0)
+    row("memory", "MB")
+    row("growth over 1e7 samples, first chunk apart", f"{growth:.1f}", "", verdict(growth, 50, at_least=False))
+    print()
+
+
+def bench_import() -> None:
+    code = "import time; t = time.perf_counter(); import biosfa; print(time.perf_counter() - t)"
+    seconds = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
+    code = "import time; t = time.perf_counter(); from biosfa import BioSFA; print(time.perf_counter() - t)"
+    use = min(float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(3))
+    row("import", "seconds")
+    row("import biosfa", f"{seconds:.3f}", "", verdict(seconds, 1, at_least=False))
+    row("from biosfa import BioSFA", f"{use:.3f}")
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        bench_memory()
+        bench_kernels()
+        bench_estimator()
+        bench_exact()
+    bench_import()
