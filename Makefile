@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/streaming.py
@@ -22,6 +22,9 @@ bench: $(VENV)/.installed-bench
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-kernels:
+	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
