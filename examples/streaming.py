@@ -50,9 +50,8 @@ def main() -> None:
     print(
         f"learned from {count:,} samples of 10 channels in {learning:.2f} s ({learning / count * 1e9:.0f} ns a sample)"
     )
-    print(
-        f"slowness   Bio-SFA {net.delta_values_.round(5)}   exact {exact.delta_values_.round(5)}   ({total:.1f} s in all)"
-    )
+    for name, values in (("Bio-SFA", net.delta_values_), ("exact SFA", exact.delta_values_)):
+        print(f"slowness, {name:<10}", "  ".join(f"{value:.2e}" for value in values))
 
     sources, samples = (np.concatenate(parts)[-SHOWN:] for parts in zip(*map(chunk, (CHUNKS, CHUNKS + 1)), strict=True))
     features = net.transform(samples)
