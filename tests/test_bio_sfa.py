@@ -39,7 +39,7 @@ def test_learns_the_slow_sources_in_order(mixture, rule, settings):
 def test_outputs_become_white(mixture, rule):
     """The reversible rule as printed in the paper gives VᵀCV = I/2, a constraint error of 1/4."""
     X = mixture[1]
-    net = BioSFA(3, rule=rule, random_state=0).fit(X)
+    net = BioSFA(3, rule=rule, learning_rate=RATE, tau=8.0, random_state=0).fit(X)
     V = np.linalg.solve(net.M_, net.W_)
     assert metrics.constraint_error(V, X) < 0.01
     assert net.constraint_error_ < 0.01
@@ -323,3 +323,79 @@ def test_copies_go_their_own_way():
     twin.partial_fit(X)
     assert net.n_samples_seen_ == 200
     assert not np.array_equal(twin.W_, net.W_)
+
+
+def test_a_quiet_beginning_does_not_spoil_the_scale():
+    X = slow_mixture(50_000, seed=18)[1]
+    quiet = X.copy()
+    quiet[:10] *= 1e-4
+    net = BioSFA(3, random_state=0).fit(quiet)
+    assert metrics.slowness_error(net.components_, X) < 0.1 * metrics.slowest(X, 3).sum()
+    assert net.constraint_error_ < 0.1
+
+
+@pytest.mark.parametrize("k", [1, 2, 16])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_outlier_that_would_ruin_the_network_is_not_learned_from(k, dtype):
+    X = slow_mixture(400, n_noise=300, seed=19)[1].astype(dtype)
+    X[200] = np.finfo(dtype).max / 1e3
+    net = BioSFA(k, learning_rate=1e-4, tau=0.5, random_state=0)
+    with pytest.raises(DivergenceError):
+        net.partial_fit(X)
+    assert net.n_samples_seen_ == 200
+    expected = BioSFA(k, learning_rate=1e-4, tau=0.5, random_state=0).partial_fit(X[:200])
+    for name in ("W_", "M_", "mean_"):
+        assert deviation(getattr(net, name), getattr(expected, name)) < (1e-3 if dtype == np.float32 else 1e-9)
+    net.partial_fit(X[201:])
+    assert np.isfinite(net.transform(X[201:])).all()
+
+
+def test_after_divergence_delays_do_not_join_what_was_apart():
+    X = slow_mixture(400, seed=20)[1]
+    X[200] *= 1e9
+    net = BioSFA(2, n_delays=3, learning_rate=1e-3, random_state=0)
+    with pytest.raises(DivergenceError):
+        net.partial_fit(X)
+    seen = net.n_samples_seen_
+    net.partial_fit(X[210:213])
+    assert net.n_samples_seen_ == seen + 1
+
+
+def test_one_stream_is_a_stream():
+    X = slow_mixture(300, seed=21)[1]
+    single = BioSFA(2, random_state=0).partial_fit_streams(X[:, None])
+    np.testing.assert_array_equal(single.W_, BioSFA(2, random_state=0).partial_fit(X).W_)
+
+
+def test_float32_input_in_a_float64_network_does_not_depend_on_chunks():
+    X = (slow_mixture(400, seed=22)[1] + 1e4).astype(np.float32)
+    whole = BioSFA(2, dtype="float64", random_state=0).partial_fit(X)
+    chunked = BioSFA(2, dtype="float64", random_state=0)
+    for part in np.array_split(X, 37):
+        chunked.partial_fit(part)
+    assert deviation(chunked.W_, whole.W_) < 1e-9
+    np.testing.assert_allclose(chunked.delta_values_, whole.delta_values_, rtol=1e-8)
+
+
+def test_rates_may_change_on_the_way_but_not_what_is_learned():
+    X = slow_mixture(200, seed=23)[1]
+    net = BioSFA(2, learning_rate=1e-3, random_state=0).partial_fit(X)
+    twin = copy.deepcopy(net).set_params(learning_rate=1e-6)
+    before = net.W_
+    assert np.abs(twin.learn_one(X[0]).W_ - before).max() < np.abs(net.learn_one(X[0]).W_ - before).max() / 100
+    for parameters in ({"n_components": 3}, {"n_delays": 2}, {"expansion": "quadratic"}, {"center": False}):
+        changed = copy.deepcopy(net).set_params(**parameters)
+        with pytest.raises(ValueError, match="call fit to begin anew"):
+            changed.partial_fit(X)
+        assert changed.fit(X).n_samples_seen_ > 0
+
+
+def test_recorders_are_checked():
+    X = slow_mixture(100, seed=24)[1]
+    for wrong in ({"steps": [5, 3]}, {"steps": [0, 3]}, {"per_decade": 0}):
+        with pytest.raises(ValueError, match=r"steps must be|per_decade must be"):
+            Recorder(**wrong)
+    recorder = Recorder()
+    BioSFA(2, random_state=0).fit(X, recorder=recorder)
+    with pytest.raises(ValueError, match="another network"):
+        BioSFA(2, random_state=0).fit(X, recorder=recorder)

@@ -4,13 +4,16 @@ import json
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save
-from sklearn.preprocessing import PolynomialFeatures
+from sklearn.base import clone
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import biosfa
 from biosfa import SFA, Annealed, BioSFA, InverseTime, ModelFileError, QuadraticExpansion
@@ -37,7 +40,7 @@ def X():
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("closed", [True, False])
 def test_saved_and_loaded_it_goes_on_bit_for_bit(name, closed, X, tmp_path):
-    model = MODELS[name].partial_fit(X[:101])
+    model = clone(MODELS[name]).partial_fit(X[:101])
     if closed:
         model.end_episode()
     path = tmp_path / "model"
@@ -79,11 +82,15 @@ def test_what_a_file_cannot_hold_is_asked_for(X, tmp_path):
     with pytest.raises(ModelFileError, match=r"load\(path, expansion="):
         biosfa.load(tmp_path / "own")
     with pytest.raises(ModelFileError, match=r"load\(path, learning_rate="):
-        biosfa.load(tmp_path / "own", expansion=expansion)
-    loaded = biosfa.load(tmp_path / "own", learning_rate=rate, expansion=expansion)
+        biosfa.load(tmp_path / "own", expansion=net.expansion_)
+    with pytest.raises(ValueError, match=r"is not fitted.*expansion_"):
+        biosfa.load(tmp_path / "own", learning_rate=rate, expansion=expansion)
+    loaded = biosfa.load(tmp_path / "own", learning_rate=rate, expansion=net.expansion_)
     np.testing.assert_array_equal(loaded.partial_fit(X).W_, net.partial_fit(X).W_)
     with pytest.raises(TypeError, match="has no parameter speed"):
         biosfa.load(tmp_path / "own", speed=1)
+    with pytest.raises(ValueError, match="n_components=2, which cannot be replaced"):
+        biosfa.load(tmp_path / "own", n_components=1)
 
 
 def test_wrong_files_are_named(X, tmp_path):
@@ -190,3 +197,16 @@ def test_a_failed_save_leaves_no_litter(X, tmp_path, monkeypatch):
 def test_settings_are_readable_json(content):
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
     assert json.loads(header["biosfa"])["settings"]["parameters"]["n_components"] == 2
+
+
+def test_an_expansion_fitted_inside_comes_back_as_it_was(X, tmp_path):
+    net = BioSFA(2, expansion=StandardScaler(), random_state=0).partial_fit(100 * X + 7)
+    net.save(tmp_path / "scaled")
+    loaded = biosfa.load(tmp_path / "scaled", expansion=net.expansion_)
+    np.testing.assert_array_equal(loaded.transform(X), net.transform(X))
+
+
+def test_a_fresh_process_can_load(X, tmp_path):
+    SFA(2).fit(X).save(tmp_path / "model")
+    code = f"import biosfa; print(biosfa.load({str(tmp_path / 'model')!r}))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "SFA(n_components=2)"

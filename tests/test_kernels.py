@@ -81,7 +81,7 @@ def run_kernel(kernel, problem, mode=None):
     return state
 
 
-def assert_equal(state, result, m, center):
+def assert_equal(state, result, m):
     assert deviation(state.W[:, :m], result.W) < TOLERANCE
     assert not state.W[:, m:].any()
     assert deviation(state.M, result.M) < TOLERANCE
@@ -95,24 +95,20 @@ def assert_equal(state, result, m, center):
 @given(streams_of_samples(st.just(1)))
 @settings(max_examples=150)
 def test_sequential_equals_reference_for_any_chunks(problem):
-    assert_equal(
-        run_kernel(sequential, problem), run_reference(problem), problem["samples"].shape[2], problem["mode"].center
-    )
+    assert_equal(run_kernel(sequential, problem), run_reference(problem), problem["samples"].shape[2])
 
 
 @given(streams_of_samples(st.just(1)))
 @settings(max_examples=150)
 def test_blocked_equals_reference_for_any_chunks(problem):
     state = run_kernel(blocked, problem, problem["mode"]._replace(euler=False))
-    assert_equal(state, run_reference(problem), problem["samples"].shape[2], problem["mode"].center)
+    assert_equal(state, run_reference(problem), problem["samples"].shape[2])
 
 
 @given(streams_of_samples(st.integers(2, 7)))
 @settings(max_examples=150)
 def test_parallel_streams_equal_reference_for_any_chunks(problem):
-    assert_equal(
-        run_kernel(streams, problem), run_reference(problem), problem["samples"].shape[2], problem["mode"].center
-    )
+    assert_equal(run_kernel(streams, problem), run_reference(problem), problem["samples"].shape[2])
 
 
 def test_general_kernel_equals_the_one_for_a_single_output():
@@ -204,3 +200,15 @@ def test_reference_dynamics_settle_at_the_solution():
     np.testing.assert_allclose(settled, reference.equilibrium(M, a), rtol=1e-11)
     with pytest.raises(RuntimeError, match="did not settle"):
         reference.euler(M, a, np.zeros(4), gamma=1e-9, max_steps=10)
+
+
+@pytest.mark.parametrize("reversible", [False, True])
+def test_dynamics_of_the_kernel_are_those_of_the_listing(reversible):
+    """``repeat y ← y + γ(a − My) until convergence``, literally, against the compiled dynamics."""
+    samples = np.random.default_rng(0).standard_normal((60, 5))
+    starts, eta = np.arange(60) == 0, np.full(60, 1e-2)
+    state = initial_state(3, 5, 1, float, np.random.RandomState(0))
+    result = reference.learn(samples, state.W[:, :5], state.M, eta, 0.5, reversible=reversible, gamma=0.05)
+    mode = Mode(center=True, relative=False, normalized=False, reversible=reversible, euler=True)
+    assert sequential.learn(samples, starts, eta, eta / 0.5, 0, mode, state) == 60
+    assert_equal(state, result, 5)

@@ -53,3 +53,11 @@ def test_slowest_is_what_exact_features_have(X):
         metrics.moments(X[0])
     with pytest.raises(ValueError, match="2 samples"):
         metrics.slowness(X[:1])
+
+
+def test_dependent_components_have_no_error(X):
+    e = np.eye(10)
+    with pytest.raises(ValueError, match="only 1 independent"):
+        metrics.slowness_error([e[0], e[0] + 1e-9 * e[1]], X)
+    with pytest.raises(ValueError, match="give the expanded signal"):
+        metrics.slowness_error(e[:, :3], X)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from biosfa import SFA, OfflineBioSFA, metrics
+from biosfa import SFA, DivergenceError, OfflineBioSFA, metrics
 from biosfa.objectives import minmax_objective, offline_objective, similarity_objective
 from tests.conftest import slow_mixture
 
@@ -36,7 +36,7 @@ def test_M_stays_positive_definite_below_tau(X, ratio):
     for steps in (1, 5, 50):
         offline = OfflineBioSFA(2, learning_rate=ratio * 0.05, tau=0.05, max_iter=steps, random_state=0).fit(X)
         assert np.linalg.eigvalsh(offline.M_).min() > 0
-    with pytest.raises(ValueError, match="must stay below tau"):
+    with pytest.raises(ValueError, match="stay below tau"):
         OfflineBioSFA(2, learning_rate=0.05, tau=0.05).fit(X)
 
 
@@ -111,5 +111,12 @@ def test_bad_parameters_are_refused(X):
     ]:
         with pytest.raises(ValueError, match=message):
             OfflineBioSFA(2).set_params(**parameters).fit(X)
-    with pytest.raises(ArithmeticError, match="diverged"):
+    with pytest.raises(DivergenceError, match="diverged"):
         OfflineBioSFA(2, learning_rate=30.0, tau=100.0, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e4])
+def test_auto_rates_follow_the_scale_of_the_input(X, scale):
+    plain, scaled = (OfflineBioSFA(2, random_state=0).fit(factor * X) for factor in (1.0, scale))
+    np.testing.assert_allclose(scaled.delta_values_, plain.delta_values_, rtol=1e-6)
+    np.testing.assert_allclose(scaled.W_ * scale, plain.W_, rtol=1e-6, atol=1e-9)

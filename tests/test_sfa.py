@@ -153,3 +153,22 @@ def test_partial_fit_takes_single_rows_and_says_what_is_missing(X):
     for row in X[1:50]:
         sfa.partial_fit(row[None])
     np.testing.assert_allclose(sfa.delta_values_, SFA(3).fit(X[:50]).delta_values_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [100, 30_000])
+def test_a_constant_that_binary_cannot_hold_is_constant(n):
+    X = np.column_stack([np.random.default_rng(0).standard_normal((n, 3)), np.full(n, 0.1)])
+    with pytest.warns(RankDeficiencyWarning, match="x3 add nothing"):
+        sfa = SFA(1).fit(X)
+    assert sfa.rank_ == 3
+    assert sfa.delta_values_[0] > 1
+    assert metrics.slowest(X, 1)[0] > 1
+
+
+def test_samples_that_overflow_are_refused_and_change_nothing(X):
+    sfa, undisturbed = SFA(2).partial_fit(X), SFA(2).partial_fit(X)
+    bad = X.copy()
+    bad[3, 2] = 1e200
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match="squares overflow"):
+        sfa.partial_fit(bad)
+    np.testing.assert_array_equal(sfa.partial_fit(X).delta_values_, undisturbed.partial_fit(X).delta_values_)

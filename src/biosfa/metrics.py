@@ -82,8 +82,7 @@ def slowest(X: "ArrayLike | Moments", n_components: int, lengths: ArrayLike | No
     array([2.])
     """
     collected = moments(X, lengths)
-    tolerance = collected.n_features * float(np.finfo(float).eps)
-    solution = slow_directions(collected.covariance, collected.difference_covariance, tolerance, n_components)
+    solution = slow_directions(collected.covariance, collected.difference_covariance, n_components=n_components)
     if solution.rank < n_components:
         raise ValueError(f"X has rank {solution.rank}, too little for n_components={n_components}")
     return solution.delta_values
@@ -116,10 +115,14 @@ def slowness_error(
     collected = moments(X, lengths)
     least = slowest(collected, V.shape[-2]).sum()
     C_xx, C_dot = collected.covariance, collected.difference_covariance
-    errors = [
-        np.trace(np.linalg.solve(network @ C_xx @ network.T, network @ C_dot @ network.T)) - least
-        for network in V.reshape(-1, *V.shape[-2:])
-    ]
+    if V.shape[-1] != len(C_xx):
+        raise ValueError(f"components are of {V.shape[-1]} features, but X has {len(C_xx)}: give the expanded signal")
+    errors = []
+    for network in V.reshape(-1, *V.shape[-2:]):
+        features = slow_directions(network @ C_xx @ network.T, network @ C_dot @ network.T)
+        if features.rank < len(network):
+            raise ValueError(f"the {len(network)} components give only {features.rank} independent features on X")
+        errors.append(features.delta_values.sum() - least)
     return np.asarray(errors) if V.ndim == 3 else float(errors[0])
 
 

@@ -2,8 +2,7 @@
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,11 +14,11 @@ from biosfa import metrics
 from biosfa.episodes import episode_starts
 from biosfa.estimators._expansion import delayed_names
 from biosfa.estimators._persistence import decode, encode
-from biosfa.estimators._signal import SignalPath
+from biosfa.estimators._signal import Plan, SignalPath
 from biosfa.estimators._validation import check_choice, check_count, check_samples, keep_index
-from biosfa.exceptions import DivergenceError, ModelFileError
+from biosfa.exceptions import ModelFileError
 from biosfa.io.model_file import Arrays, Model, read_model, write_model
-from biosfa.typing import Float64Array, FloatArray
+from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 
 class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -30,17 +29,31 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     n_features_in_: int
     _signal: SignalPath
     _open: bool
+    _begun: dict[str, Any]
 
-    kinds: ClassVar[dict[str, type["SlowFeatureEstimator"]]] = {}
+    # parameters that say what is learned, and so cannot change once it has begun
+    _structural: ClassVar[tuple[str, ...]] = ("n_components", "expansion", "n_delays")
 
-    def __init_subclass__(cls, **arguments: Any) -> None:
-        super().__init_subclass__(**arguments)
-        SlowFeatureEstimator.kinds[cls.__name__] = cls
+    @property
+    def expansion_(self) -> Any:
+        """The fitted expansion, or None; what :func:`load` asks for if it is one of your own."""
+        return self._signal.transformer
+
+    def _freeze(self) -> None:
+        """Remember the parameters that learning begins with."""
+        self._begun = {name: getattr(self, name) for name in self._structural}
+
+    def _check_unchanged(self) -> None:
+        for name, value in self._begun.items():
+            if getattr(self, name) is not value and getattr(self, name) != value:
+                raise ValueError(
+                    f"{name} was {value!r} when learning began and is {getattr(self, name)!r}: call fit to begin anew"
+                )
 
     def _check_signal_parameters(self) -> None:
         check_count("n_delays", self.n_delays)
-        if self.expansion is not None and not hasattr(self.expansion, "transform"):
-            check_choice("expansion", self.expansion, (None, "quadratic"))
+        if not hasattr(self.expansion, "transform"):
+            check_choice("expansion", self.expansion, (None, "quadratic"), "or a transformer")
 
     def transform(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
         """Slow features of X, in order of slowness.
@@ -59,19 +72,41 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             In the float dtype of X.
         """
         check_is_fitted(self)
-        return self._project(X, lengths, self.components_)
-
-    def _project(self, X: ArrayLike, lengths: ArrayLike | None, components: Float64Array) -> FloatArray:
-        """(h(X) − mean) componentsᵀ in the dtype of X."""
-        samples = check_samples(self, X, reset=False)
-        starts = episode_starts(len(samples), lengths, open_episode=False)
+        samples, starts = self._samples(X, lengths)
         plan = self._signal.plan(samples, starts, continued=False)
-        mean, weights = self.mean_, components.T.astype(samples.dtype)
-        Y = np.empty((len(plan.starts), len(components)), samples.dtype)
-        for x, piece in self._signal.pieces(plan):
-            Y[piece] = np.subtract(x, mean).astype(samples.dtype, copy=False) @ weights
-        features: FloatArray = keep_index(self, Y, X, plan.index)
+        features: FloatArray = keep_index(self, self._project(plan, self.components_), X, plan.index)
         return features
+
+    def _samples(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[FloatArray, BoolArray]:
+        samples = check_samples(self, X, reset=False)
+        return samples, episode_starts(len(samples), lengths, open_episode=False)
+
+    def _project(self, plan: Plan, components: Float64Array) -> FloatArray:
+        """(h(x) − mean) componentsᵀ in the dtype of the samples."""
+        dtype = plan.rows.dtype
+        mean, weights = self.mean_, components.T.astype(dtype)
+        Y = np.empty((len(plan.starts), len(components)), dtype)
+        for x, piece in self._signal.pieces(plan):
+            Y[piece] = np.subtract(x, mean).astype(dtype, copy=False) @ weights
+        return Y
+
+    def expand(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
+        """The delayed and expanded signal that :attr:`components_` refer to; all of it at once, so mind its size.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        lengths : array-like of int, optional
+            Rows of the episodes in X.
+
+        Returns
+        -------
+        array of shape (n_samples, number of expanded features)
+        """
+        check_is_fitted(self)
+        plan = self._signal.plan(*self._samples(X, lengths), continued=False)
+        return np.concatenate([x for x, _ in self._signal.pieces(plan)])
 
     def fit_transform(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> FloatArray:
         """Fit to X, then transform it."""
@@ -110,25 +145,13 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             self._signal.forget()
         return self
 
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Put every attribute back if the input turns out to be bad; divergence leaves its last finite state."""
-        before = dict(self.__dict__)
-        try:
-            yield
-        except DivergenceError:
-            raise
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to one file, atomically; :meth:`load` continues bit for bit.
 
         Functions and transformers of your own cannot be written: :meth:`load` asks for them.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "_signal")
+        self._check_unchanged()
         settings = {
             "parameters": {name: encode(value) for name, value in self.get_params(deep=False).items()},
             "n_features_in": self.n_features_in_,
@@ -145,6 +168,10 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if not isinstance(estimator, cls):
             raise ModelFileError(f"{os.fspath(path)} holds a {type(estimator).__name__}, not a {cls.__name__}")
         return estimator
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        """Raise ValueError for a parameter that makes no sense."""
 
     @abstractmethod
     def _scalars(self) -> dict[str, Any]:
@@ -185,20 +212,21 @@ def load(path: str | os.PathLike[str], **parameters: Any) -> SlowFeatureEstimato
     SFA(n_components=2)
     """
     model = read_model(path)
-    name = os.fspath(path)
-    if model.kind not in SlowFeatureEstimator.kinds:
+    name, settings = os.fspath(path), model.settings
+    kind = getattr(import_module("biosfa"), model.kind, None)
+    if not (isinstance(kind, type) and issubclass(kind, SlowFeatureEstimator)):
         raise ModelFileError(f"{name} holds a {model.kind!r}, which this version of biosfa does not know")
-    settings = model.settings
     try:
-        estimator = SlowFeatureEstimator.kinds[model.kind](**decode(name, settings["parameters"], parameters))
+        estimator = kind(**decode(name, settings["parameters"], parameters, kind._structural))
+        estimator._check_parameters()
         estimator.n_features_in_ = settings["n_features_in"]
         if settings["feature_names_in"]:
             estimator.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
         arrays = dict(model.arrays)
-        blank = np.zeros((estimator.n_delays, estimator.n_features_in_))
-        estimator._signal = SignalPath.build(estimator.n_delays, estimator.expansion, blank)
+        estimator._signal = SignalPath.restore(estimator.n_delays, estimator.expansion, estimator.n_features_in_)
         estimator._signal.history = arrays.pop("history")
         estimator._open = settings["open"]
+        estimator._freeze()
         estimator._restore(settings["state"], arrays)
     except (KeyError, ValueError, TypeError) as error:
         if isinstance(error, ModelFileError) or parameters:

@@ -15,7 +15,15 @@ from biosfa.estimators._pace import Pace
 from biosfa.estimators._recorder import Recorder
 from biosfa.estimators._schedules import LearningRate, check_learning_rate
 from biosfa.estimators._signal import Plan, SignalPath
-from biosfa.estimators._validation import FLOATS, check_choice, check_count, check_samples
+from biosfa.estimators._validation import (
+    FLOATS,
+    check_choice,
+    check_count,
+    check_positive,
+    check_samples,
+    unchanged_on_error,
+)
+from biosfa.exceptions import DivergenceError
 from biosfa.io.model_file import Arrays
 from biosfa.kernels.state import Mode, State, initial_state
 from biosfa.typing import BoolArray, Float64Array, FloatArray
@@ -43,10 +51,11 @@ class BioSFA(SlowFeatureEstimator):
         Samples in a delay vector; 1 is no embedding.
     learning_rate : "auto", float, schedule or callable, default="auto"
         η: a number, :class:`InverseTime`, :class:`Annealed`, or a function of the number of the update, t = 1, 2, …
-        "auto" follows the scale of the input and decays.
+        "auto" is 1/(100 + 0.02 t) for the input divided by its running root mean square: it needs no units, and suits
+        input that is not too ill-conditioned.
     tau : "auto" or float, default="auto"
-        τ, the ratio of the rates of W and M. η must stay below τ; η√P with P parallel streams. With
-        ``learning_rate="auto"`` it is in units of the mean variance of the (expanded) features.
+        τ, the ratio of the rates of W and M. η must stay below τ; η√P with P parallel streams. "auto" is 2 with
+        ``learning_rate="auto"``, where it refers to the rescaled input, and 0.5, the paper's, with a given rate.
     step : {"auto", "explicit", "normalized"}, default="auto"
         The paper's step η, unstable once 2η‖x‖² > 2, or η/(1 + 2η‖x‖²), which no large sample upsets. "auto" is
         normalized where the rate is "auto", and explicit where a rate is given.
@@ -103,6 +112,7 @@ class BioSFA(SlowFeatureEstimator):
     1.0
     """
 
+    _structural = (*SlowFeatureEstimator._structural, "center", "dtype")
     _plain = False  # whether samples reach the network as they are
 
     def __init__(
@@ -163,14 +173,16 @@ class BioSFA(SlowFeatureEstimator):
         DivergenceError
             If the network leaves its stable region; it keeps its last finite state.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             self._check_parameters()
             X = check_samples(self, X, reset=True, min_samples=2)
             starts = episode_starts(len(X), lengths, open_episode=False)
-            self._begin(X, n_streams=1)
+            self._begin(X, starts, n_streams=1)
             for _ in range(self.n_epochs):
                 self._learn(X, starts, self._prepare(X, starts, continued=False), recorder)
                 self.end_episode()
+            if self.n_updates_ == 0:
+                raise ValueError(f"no episode of X has the {self.n_delays + 1} rows that an update needs")
             found = int(np.isfinite(self.delta_values_).sum())
             if found < self.n_components:
                 raise ValueError(
@@ -210,14 +222,13 @@ class BioSFA(SlowFeatureEstimator):
             If the network leaves its stable region; it keeps its last finite state.
         """
         first = not hasattr(self, "_network")
-        with self._unchanged_on_error():
-            if first:
-                self._check_parameters()
+        with unchanged_on_error(self):
+            self._check_parameters()
             X = check_samples(self, X, reset=first)
             starts = episode_starts(len(X), lengths, open_episode=not first and self._open)
             if first:
-                self._begin(X, n_streams=1)
-            self._check_streams(1)
+                self._begin(X, starts, n_streams=1)
+            self._go_on(1)
             prepared = self._prepare(X, starts, continued=lengths is None)
         self._learn(X, starts, prepared, recorder)
         if lengths is not None:
@@ -241,22 +252,23 @@ class BioSFA(SlowFeatureEstimator):
         self
         """
         first = not hasattr(self, "_network")
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             cube = np.asarray(X)
             if cube.ndim != 3:
                 raise ValueError(f"X must have the shape (n_steps, n_streams, n_features); got {cube.shape}")
             n_steps, n_streams, n_features = cube.shape
             if self.n_delays != 1:
                 raise ValueError("parallel streams need n_delays=1: give the delay vectors as samples")
-            if first:
-                self._check_parameters()
+            if n_streams == 1:
+                return self.partial_fit(cube[:, 0], recorder=recorder)
+            self._check_parameters()
             flat = check_samples(self, cube.reshape(-1, n_features), reset=first, n_streams=n_streams)
             if first:
-                self._begin(flat, n_streams=n_streams)
-            self._check_streams(n_streams)
+                self._begin(flat, np.ones(len(flat), np.bool_), n_streams=n_streams)
+            self._go_on(n_streams)
             starts = episode_starts(n_steps, None, open_episode=self._open)
             eta, rate = self._pace.over(self._network.n_updates + 1, starts)
-        size = max(1, (2**21 // (8 * self._signal.n_features_out)) // n_streams)
+        size = max(1, self._signal.piece_rows() // n_streams)
         for begin in range(0, n_steps, size):
             steps = slice(begin, min(begin + size, n_steps))
             rows = self._signal.expand(flat[steps.start * n_streams : steps.stop * n_streams])
@@ -299,13 +311,16 @@ class BioSFA(SlowFeatureEstimator):
         -------
         array of shape (n_components,)
         """
-        sample = np.asarray(x)
-        wanted = 1 if self.n_delays == 1 else 2
-        if sample.ndim != wanted or (wanted == 2 and len(sample) != self.n_delays):
-            shape = "(n_features,)" if wanted == 1 else f"(n_delays={self.n_delays}, n_features)"
-            raise ValueError(f"x must have the shape {shape}; got {sample.shape}")
         check_is_fitted(self)
-        features: FloatArray = self._project(np.atleast_2d(sample), None, self.components_)[0]
+        sample = np.asarray(x)
+        wanted = (self.n_features_in_,) if self.n_delays == 1 else (self.n_delays, self.n_features_in_)
+        if sample.shape != wanted:
+            raise ValueError(f"x must have the shape {wanted}; got {sample.shape}")
+        newest_first = np.atleast_2d(sample)[::-1].reshape(1, -1)
+        if sample.dtype not in FLOATS:
+            newest_first = newest_first.astype(np.float64)
+        expanded = self._signal.expand(newest_first)
+        features: FloatArray = ((expanded - self.mean_) @ self.components_.T)[0].astype(expanded.dtype, copy=False)
         return features
 
     def neural_output(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
@@ -323,7 +338,8 @@ class BioSFA(SlowFeatureEstimator):
         array of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        return self._project(X, lengths, solve(self.M_, self._network.W, assume_a="pos"))
+        plan = self._signal.plan(*self._samples(X, lengths), continued=False)
+        return self._project(plan, solve(self.M_, self._network.W, assume_a="pos"))
 
     @property
     def components_(self) -> Float64Array:
@@ -381,9 +397,9 @@ class BioSFA(SlowFeatureEstimator):
         check_choice("dynamics", self.dynamics, ("equilibrium", "euler"))
         check_learning_rate(self.learning_rate)
         if isinstance(self.tau, str):
-            check_choice("tau", self.tau, ("auto",))
-        elif not (np.isfinite(self.tau) and self.tau > 0):
-            raise ValueError(f'tau must be "auto" or a positive number; got {self.tau!r}')
+            check_choice("tau", self.tau, ("auto",), "or a positive number")
+        else:
+            check_positive("tau", self.tau)
         if self.dtype is not None and np.dtype(self.dtype) not in FLOATS:
             raise ValueError(f"dtype must be float32 or float64; got {self.dtype!r}")
 
@@ -397,8 +413,8 @@ class BioSFA(SlowFeatureEstimator):
             euler=self.dynamics == "euler",
         )
 
-    def _begin(self, X: FloatArray, n_streams: int) -> None:
-        signal = SignalPath.build(self.n_delays, self.expansion, X)
+    def _begin(self, X: FloatArray, starts: BoolArray, n_streams: int) -> None:
+        signal = SignalPath.build(self.n_delays, self.expansion, X, starts)
         if self.n_components > signal.n_features_out:
             raise ValueError(
                 f"n_components={self.n_components} exceeds the number of (expanded) features, "
@@ -408,26 +424,28 @@ class BioSFA(SlowFeatureEstimator):
         rng = check_random_state(self.random_state)
         self._signal = signal
         self._network = Network.create(self.n_components, signal.n_features_out, n_streams, self._mode(), dtype, rng)
+        self._freeze()
         self._apply_parameters()
         self._open = False
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters; a network that has begun to learn goes on with the new rates."""
+        """Set parameters; a network that has begun to learn goes on with new rates, rule or step."""
         super().set_params(**parameters)
-        if hasattr(self, "_network"):
-            self._check_parameters()
-            self._apply_parameters()
+        self._plain = False  # until the next partial_fit has looked at them
         return self
 
     def _apply_parameters(self) -> None:
         network = self._network
         network.mode = self._mode()
-        self._pace = Pace.build(self.learning_rate, self.tau, network.n_features, network.n_streams)
+        self._pace = Pace.build(self.learning_rate, self.tau, network.n_streams)
         self._plain = self._signal.transformer is None and self.n_delays == 1 and network.n_streams == 1
 
-    def _check_streams(self, n_streams: int) -> None:
+    def _go_on(self, n_streams: int) -> None:
+        """Check that learning can go on, and with what parameters."""
+        self._check_unchanged()
         if self._network.n_streams != n_streams:
             raise ValueError(f"the model learns from {self._network.n_streams} parallel streams; got {n_streams}")
+        self._apply_parameters()
 
     def _prepare(self, X: FloatArray, starts: BoolArray, *, continued: bool) -> tuple[Plan, Float64Array, Float64Array]:
         """What X will give, with η and η/τ for each of its rows."""
@@ -442,8 +460,12 @@ class BioSFA(SlowFeatureEstimator):
         recorder: Recorder | None,
     ) -> None:
         plan, eta, rate = prepared
-        for x, piece in self._signal.pieces(plan):
-            self._advance(x, plan.starts[piece], eta[piece], rate[piece], recorder)
+        try:
+            for x, piece in self._signal.pieces(plan):
+                self._advance(x, plan.starts[piece], eta[piece], rate[piece], recorder)
+        except DivergenceError:
+            self.end_episode()  # what comes next does not follow the last sample learned
+            raise
         self._signal.remember(X, starts)
         self._open = True
 
@@ -468,7 +490,6 @@ class BioSFA(SlowFeatureEstimator):
         return {f"network.{name}": array for name, array in self._network.state._asdict().items()}
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
-        self._check_parameters()
         m, k = self._signal.n_features_out, self.n_components
         state = State(**{name.removeprefix("network."): array for name, array in arrays.items()})
         template = initial_state(k, m, len(state.x_prev), state.W.dtype, np.random.RandomState(0))

@@ -57,9 +57,8 @@ class QuadraticExpansion(TransformerMixin, BaseEstimator):
 class TimeEmbedding(TransformerMixin, BaseEstimator):
     """Delay vectors (x_t, x_{t−1}, …, x_{t−n_delays+1}), within episodes.
 
-    The first ``n_delays`` − 1 rows of an episode have no full delay vector and are dropped, so that the output has
-    fewer rows than the input: between estimators that pair rows with targets use ``n_delays`` of :class:`SFA` and
-    :class:`BioSFA` instead.
+    The first ``n_delays`` − 1 rows of an episode have no full delay vector and are dropped: the output has fewer rows
+    than the input, as that of :class:`SFA` and :class:`BioSFA` with ``n_delays`` has. Drop the same rows of targets.
 
     Parameters
     ----------

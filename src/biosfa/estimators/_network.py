@@ -51,8 +51,13 @@ class Network:
 
     @property
     def W(self) -> FloatArray:
-        """Feedforward weights, without padding."""
-        return self.state.W[:, : self.n_features]
+        """Feedforward weights of the input as it comes: without padding, and without the scale of relative mode."""
+        W = self.state.W[:, : self.n_features]
+        if not self.mode.relative:
+            return W
+        power = float(self.state.gauge[MEAN_POWER])
+        scale = np.sqrt(self.n_features * np.sqrt(self.n_streams) / power) if power > 0.0 else 1.0
+        return W * W.dtype.type(scale)
 
     @property
     def mean(self) -> Float64Array:
@@ -67,18 +72,14 @@ class Network:
         DivergenceError
             If the network leaves its stable region; its state is then the one before that sample.
         """
-        if self.mode.relative and self.state.gauge[MEAN_POWER] == 0.0:
-            self._set_scale(raw)
         done = self._kernel(len(raw)).learn(raw, starts, eta, rate, self.n_samples, self.mode, self.state)
         self.n_samples += done
         self.n_updates += done - int(np.count_nonzero(starts[:done]))
         if done < len(raw):
-            self.raise_divergence(raw[done], float(eta[done]))
+            self.raise_divergence(raw[done], float(eta[: done + 1].max()))
 
     def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
         """Learn from one sample that continues the episode; False if the network would diverge, or it is not finite."""
-        if self.mode.relative and self.state.gauge[MEAN_POWER] == 0.0:
-            self._set_scale(sample[None])
         if not sequential.learn_one(sample, eta, rate, self.n_samples, self.mode, self.state):
             return False
         self.n_samples += 1
@@ -88,10 +89,12 @@ class Network:
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
         """Raise DivergenceError for a sample that was not learned from."""
         offset = self.mean if self.mode.center else 0.0
-        power = float(np.square(sample - offset).sum()) / np.sqrt(self.n_streams)
+        with np.errstate(over="ignore"):
+            power = float(np.square(sample - offset, dtype=np.float64).sum()) / np.sqrt(self.n_streams)
+        if self.mode.relative:
+            power *= self.n_features * np.sqrt(self.n_streams) / max(float(self.state.gauge[MEAN_POWER]), power)
         peak = max(float(self.state.gauge[PEAK_POWER]), power)
-        scale = float(self.state.gauge[MEAN_POWER]) if self.mode.relative else 1.0
-        raise DivergenceError(self.n_updates + 1, eta / scale, 1.0 / peak)
+        raise DivergenceError(self.n_updates + 1, eta, 1.0 / peak if peak > 0.0 else np.inf)
 
     def _kernel(self, n_rows: int) -> ModuleType:
         if self.n_streams > 1:
@@ -99,16 +102,6 @@ class Network:
         if self.state.W.size < BLOCKED_WEIGHTS or n_rows < BLOCKED_ROWS or self.mode.euler:
             return sequential
         return blocked
-
-    def _set_scale(self, raw: FloatArray) -> None:
-        """Bring the first currents to order one: divide W by the root mean square of the first sample not zero."""
-        mean = self.mean
-        for n, sample in enumerate(raw, start=self.n_samples + 1):
-            mean = mean + (sample.mean(axis=0) - mean if sample.ndim == 2 else sample - mean) / n
-            variance = float(np.mean(np.square(sample - mean if self.mode.center else sample, dtype=np.float64)))
-            if variance > 0.0:
-                self.state.W[:] /= np.sqrt(variance)
-                return
 
     def readout(self) -> Readout:
         """Slow directions within the span of W.
@@ -123,7 +116,7 @@ class Network:
         S, D = self.state.S / weight, self.state.D / weight_difference
         # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
         rounding = max(float(np.finfo(self.state.W.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
-        solution = slow_directions(S, D, 100 * k * rounding)
+        solution = slow_directions(S, D, tolerance=100 * k * rounding)
         components = np.zeros((k, self.n_features))
         components[: solution.rank] = fixed_signs(solution.directions @ self.W)
         delta_values = np.full(k, np.nan)

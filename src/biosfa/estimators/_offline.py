@@ -9,8 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
+from biosfa.estimators._recorder import Recorder
 from biosfa.estimators._schedules import LearningRate, check_learning_rate, rates
-from biosfa.estimators._validation import check_count, check_samples
+from biosfa.estimators._validation import check_count, check_positive, check_samples, unchanged_on_error
+from biosfa.exceptions import DivergenceError
 from biosfa.kernels.eigen import slow_directions
 from biosfa.objectives import offline_objective
 from biosfa.typing import Float64Array, FloatArray
@@ -31,9 +33,10 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     n_components : int, default=2
         Number of features k.
     learning_rate : "auto", float, schedule or callable, default="auto"
-        η. "auto" is half of the largest stable rate, 1/λ_max(C_xx), or τ/2 if that is less.
+        η. "auto" is half of the largest stable rate, 1/λ_max(C_xx), or τ/2 if that is less, for input of unit mean
+        variance.
     tau : float, default=0.5
-        τ; η must stay below it, so that M stays positive definite.
+        τ; η must stay below it, so that M stays positive definite. In units of the mean variance for "auto".
     max_iter : int, default=10000
         Steps at most.
     tol : float, default=1e-9
@@ -86,7 +89,14 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        recorder: Recorder | None = None,
+    ) -> Self:
         """Learn from X.
 
         Parameters
@@ -96,6 +106,8 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         y : ignored
         lengths : array-like of int, optional
             Rows of the episodes in X, one after the other.
+        recorder : Recorder, optional
+            Keeps W and M at certain steps.
 
         Returns
         -------
@@ -104,37 +116,47 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_learning_rate(self.learning_rate)
         k = check_count("n_components", self.n_components)
         check_count("max_iter", self.max_iter)
-        if not (np.isfinite(self.tau) and self.tau > 0):
-            raise ValueError(f"tau must be a positive number; got {self.tau!r}")
-        X = check_samples(self, X, reset=True, min_samples=2)
+        check_positive("tau", self.tau)
+        with unchanged_on_error(self):
+            X = check_samples(self, X, reset=True, min_samples=2)
+            return self._descend(X, lengths, k, recorder)
+
+    def _descend(self, X: FloatArray, lengths: ArrayLike | None, k: int, recorder: Recorder | None) -> Self:
         m = X.shape[1]
         if k > m:
             raise ValueError(f"n_components={k} exceeds the number of features, n_features = {m}")
         moments = metrics.moments(X, lengths)
         metrics.slowest(moments, k)  # raises if k exceeds the rank
-        C_xx = moments.covariance
-        C_bar = 4.0 * C_xx - moments.difference_covariance
-        eta = self._rates(float(np.linalg.eigvalsh(C_xx)[-1]))
+        # "auto" works on input of unit mean variance
+        unit = float(np.trace(moments.covariance)) / m if isinstance(self.learning_rate, str) else 1.0
+        C_xx, C_dot = moments.covariance / unit, moments.difference_covariance / unit
+        C_bar = 4.0 * C_xx - C_dot
+        largest = float(np.linalg.eigvalsh(C_xx)[-1])
+        eta = self._rates(largest)
         rng = check_random_state(self.random_state)
         W, M = rng.standard_normal((k, m)) / np.sqrt(m), np.eye(k)
         objective: list[float] = []
-        self.converged_ = False
+        converged = False
         for rate in eta:
             objective.append(offline_objective(W, M, C_xx, C_bar))
             if not abs(objective[-1]) < RUNAWAY:
-                raise ArithmeticError(f"the weights diverged after {len(objective)} steps: use a smaller learning_rate")
+                raise DivergenceError(len(objective), float(rate), 1.0 / largest)
             V = np.linalg.solve(M, W)
             W_change = 2.0 * rate * (V @ C_bar - W @ C_xx)
             M_change = rate / self.tau * (V @ C_bar @ V.T - M)
             W, M = W + W_change, M + M_change
+            if recorder is not None and recorder.is_due(len(objective)):
+                recorder.record(len(objective), W / np.sqrt(unit), M)
             change = max(np.abs(W_change).max() / np.abs(W).max(), np.abs(M_change).max() / np.abs(M).max())
             if change <= self.tol * rate:
-                self.converged_ = True
+                converged = True
                 break
+        solution = slow_directions(W @ C_xx @ W.T, W @ C_dot @ W.T)
+        W /= np.sqrt(unit)
         self.W_, self.M_, self.mean_ = W, M, moments.mean
         self.objective_ = np.array(objective)
         self.n_iter_ = len(objective)
-        solution = slow_directions(W @ C_xx @ W.T, W @ moments.difference_covariance @ W.T, k * np.finfo(float).eps)
+        self.converged_ = converged
         self.components_: Float64Array = solution.directions @ W
         self.delta_values_ = solution.delta_values
         return self
@@ -153,9 +175,9 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if isinstance(self.learning_rate, str):
             return rates(0.5 * min(1.0 / largest_variance, self.tau), 1, self.max_iter)
         eta = rates(self.learning_rate, 1, self.max_iter)
-        if not eta.max() < self.tau:
+        if not 0.0 < eta.max() < self.tau:
             raise ValueError(
-                f"the learning rate must stay below tau={self.tau}, or M does not stay positive definite; it reaches "
-                f"{eta.max():.3g}"
+                f"the learning rate must be positive and stay below tau={self.tau}, or M does not stay positive "
+                f"definite; it reaches {eta.max():.3g}"
             )
         return eta

@@ -19,15 +19,24 @@ def encode(value: Any) -> Any:
         return {"schedule": describe(value)}
     if isinstance(value, QuadraticExpansion):
         return {"expansion": "quadratic"}
-    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+    if isinstance(value, np.dtype) or value is float or (isinstance(value, type) and issubclass(value, np.generic)):
         return {"dtype": np.dtype(value).name}
     if isinstance(value, np.random.RandomState):
         return None  # the weights it drew are saved
     return {"missing": repr(value)}
 
 
-def decode(path: str, parameters: dict[str, Any], replaced: dict[str, Any]) -> dict[str, Any]:
-    """Parameters from JSON data, those in ``replaced`` as the caller gives them."""
+def decode(
+    path: str, parameters: dict[str, Any], replaced: dict[str, Any], structural: tuple[str, ...]
+) -> dict[str, Any]:
+    """Parameters from JSON data, those in ``replaced`` as the caller gives them.
+
+    What was learned depends on the structural ones: they can only be given where the file could not hold them.
+    """
+    for name in replaced:
+        saved = parameters.get(name)
+        if name in structural and not (isinstance(saved, dict) and "missing" in saved):
+            raise ValueError(f"{path} was learned with {name}={saved!r}, which cannot be replaced")
     unknown = set(replaced) - set(parameters)
     if unknown:
         raise TypeError(f"{path} has no parameter {', '.join(sorted(unknown))}; it has {', '.join(sorted(parameters))}")

@@ -1,7 +1,7 @@
 """Keeps the weights of a network at certain updates, for curves of error against samples."""
 
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 
@@ -44,6 +44,12 @@ class Recorder:
     """
 
     def __init__(self, per_decade: int = 10, *, steps: Iterable[int] | None = None) -> None:
+        if steps is not None:
+            steps = list(steps)
+            if any(step < 1 for step in steps) or any(later <= step for step, later in pairwise(steps)):
+                raise ValueError(f"steps must be whole numbers from 1 in increasing order; got {steps}")
+        elif per_decade < 1:
+            raise ValueError(f"per_decade must be at least 1; got {per_decade}")
         self._due: Iterator[int] = log_spaced(per_decade) if steps is None else iter(steps)
         self._next = next(self._due, None)
         self._records: list[tuple[int, FloatArray, Float64Array]] = []
@@ -65,11 +71,19 @@ class Recorder:
 
     def rows_due(self, updates: IntArray) -> Iterator[int]:
         """Numbers of rows after which to record, where ``updates`` counts the updates made after each row."""
+        if self._records and len(updates) and updates[0] < self._records[-1][0]:
+            raise ValueError(
+                f"this recorder has followed another network to update {self._records[-1][0]}: give each its own"
+            )
         while self._next is not None and len(updates) and self._next <= updates[-1]:
             row = int(np.searchsorted(updates, self._next)) + 1
             if updates[row - 1] == self._next:
                 yield row
             self._next = next(self._due, None)
+
+    def is_due(self, step: int) -> bool:
+        """Whether to record after this update."""
+        return any(self.rows_due(np.array([step])))
 
     def record(self, step: int, W: FloatArray, M: Float64Array) -> None:
         """Keep the weights after an update."""

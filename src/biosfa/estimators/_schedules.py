@@ -98,4 +98,4 @@ def check_learning_rate(learning_rate: object) -> None:
 
 def describe(schedule: Schedule) -> dict[str, Any]:
     """A schedule as JSON data."""
-    return {"name": type(schedule).__name__, **asdict(schedule)}
+    return {"name": type(schedule).__name__, **{name: float(value) for name, value in asdict(schedule).items()}}

@@ -5,16 +5,15 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import qr
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._signal import SignalPath
-from biosfa.estimators._validation import check_count, check_samples
+from biosfa.estimators._validation import check_count, check_positive, check_samples, unchanged_on_error
 from biosfa.exceptions import RankDeficiencyWarning
 from biosfa.io.model_file import Arrays
-from biosfa.kernels.eigen import slow_directions
+from biosfa.kernels.eigen import redundant_columns, slow_directions
 from biosfa.kernels.moments import Moments, accumulate
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
@@ -76,6 +75,8 @@ class SFA(SlowFeatureEstimator):
     1.0
     """
 
+    _structural = (*SlowFeatureEstimator._structural, "lag")
+
     components_: Float64Array
     delta_values_: Float64Array
     _tail: FloatArray
@@ -115,11 +116,12 @@ class SFA(SlowFeatureEstimator):
         RankDeficiencyWarning
             If columns are constant or linear combinations of others.
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             self._check_parameters()
             X = check_samples(self, X, reset=True, min_samples=2)
-            self._begin(X)
-            self._accumulate(X, episode_starts(len(X), lengths, open_episode=False))
+            starts = episode_starts(len(X), lengths, open_episode=False)
+            self._begin(X, starts)
+            self._accumulate(X, starts)
             self.end_episode()
             if self._moments.n_pairs == 0:
                 raise ValueError(
@@ -151,17 +153,15 @@ class SFA(SlowFeatureEstimator):
         -------
         self
         """
-        with self._unchanged_on_error():
+        with unchanged_on_error(self):
             first = not hasattr(self, "_moments")
-            if first:
-                self._check_parameters()
+            self._check_parameters()
             X = check_samples(self, X, reset=first)
             starts = episode_starts(len(X), lengths, open_episode=not first and self._open)
             if first:
-                self._begin(X)
-        if lengths is not None:
-            self.end_episode()
-        self._accumulate(X, starts)
+                self._begin(X, starts)
+            self._check_unchanged()
+            self._accumulate(X, starts, continued=lengths is None)
         if lengths is not None:
             self.end_episode()
         self._solve()
@@ -176,11 +176,11 @@ class SFA(SlowFeatureEstimator):
         """
         check_is_fitted(self, "_moments")
         check_is_fitted(other, "_moments")
-        mine, theirs = ((sfa.n_features_in_, sfa.lag, sfa.n_delays, sfa._moments.n_features) for sfa in (self, other))
+        mine, theirs = ((sfa.n_features_in_, sfa.lag, sfa.n_delays, repr(sfa.expansion)) for sfa in (self, other))
         if mine != theirs:
             raise ValueError(
                 "only models of the same input, lag, n_delays and expansion can be merged; (n_features, lag, n_delays, "
-                f"expanded features) are {mine} here and {theirs} there"
+                f"expansion) are {mine} here and {theirs} there"
             )
         self._moments.merge(other._moments)
         self._solve()
@@ -189,7 +189,7 @@ class SFA(SlowFeatureEstimator):
     @property
     def mean_(self) -> Float64Array:
         """Mean of the expanded signal."""
-        return self._moments.mean
+        return self._moments.mean.copy()
 
     @property
     def n_samples_seen_(self) -> int:
@@ -201,7 +201,7 @@ class SFA(SlowFeatureEstimator):
         """Correlation time of each feature, if it decays exponentially."""
         correlation = 1.0 - self.delta_values_ / 2.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(correlation > 0, -self.lag / np.log(correlation), np.nan)
+            return np.where(correlation > 0, np.abs(self.lag / np.log(correlation)), np.nan)
 
     def end_episode(self) -> Self:
         """Close the open episode: no difference is taken between its last row and the next one that comes."""
@@ -217,11 +217,11 @@ class SFA(SlowFeatureEstimator):
         check_count("lag", self.lag)
         if self.n_components is not None:
             check_count("n_components", self.n_components)
-        if not (np.isfinite(self.ridge) and self.ridge >= 0):
-            raise ValueError(f"ridge must be a number, not negative; got {self.ridge!r}")
+        check_positive("ridge", self.ridge, zero=True)
 
-    def _begin(self, X: FloatArray) -> None:
-        self._signal = SignalPath.build(self.n_delays, self.expansion, X)
+    def _begin(self, X: FloatArray, starts: BoolArray) -> None:
+        self._signal = SignalPath.build(self.n_delays, self.expansion, X, starts)
+        self._freeze()
         m = self._signal.n_features_out
         if self.n_components is not None and self.n_components > m:
             raise ValueError(
@@ -233,10 +233,15 @@ class SFA(SlowFeatureEstimator):
         self._tail = np.empty((0, m))
         self._open = False
 
-    def _accumulate(self, X: FloatArray, starts: BoolArray) -> None:
-        plan = self._signal.plan(X, starts, continued=True)
+    def _accumulate(self, X: FloatArray, starts: BoolArray, *, continued: bool = True) -> None:
+        plan = self._signal.plan(X, starts, continued=continued)
+        seen, tail = Moments(self._moments.n_features), self._tail
         for x, piece in self._signal.pieces(plan):
-            self._tail = accumulate(self._moments, x, plan.starts[piece], self.lag, self._tail)
+            tail = accumulate(seen, x, plan.starts[piece], self.lag, tail)
+        if not seen.is_finite():
+            raise ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
+        self._moments.merge(seen)
+        self._tail = tail
         self._signal.remember(X, starts)
         self._open = True
 
@@ -245,17 +250,13 @@ class SFA(SlowFeatureEstimator):
         moments = self._moments
         if moments.n_pairs == 0:
             return 0
-        C_xx = moments.covariance
-        constant = np.sqrt(np.diag(C_xx)) <= 8 * np.finfo(float).eps * np.abs(moments.mean)
-        C_xx[constant] = 0.0
-        C_xx[:, constant] = 0.0
-        C_dot = moments.difference_covariance
-        noise = np.diag(np.where(constant, 0.0, self.ridge * np.mean(np.diag(C_xx))))
-        tolerance = moments.n_features * float(np.finfo(float).eps)
+        C_xx, C_dot = moments.covariance, moments.difference_covariance
+        variance = np.diag(C_xx)
+        noise = np.diag(np.where(variance > 0.0, self.ridge * variance.mean(), 0.0))
         # the difference of white noise has twice its variance
-        solution = slow_directions(C_xx + noise, C_dot + 2.0 * noise, tolerance, self.n_components)
+        solution = slow_directions(C_xx + noise, C_dot + 2.0 * noise, n_components=self.n_components)
         self.rank_ = solution.rank
-        self.redundant_features_ = _redundant(C_xx, solution.rank)
+        self.redundant_features_ = redundant_columns(C_xx, solution.rank)
         if solution.rank > 0 and (self.n_components or 1) <= solution.rank:
             self.components_ = solution.directions
             self.delta_values_ = solution.delta_values
@@ -297,13 +298,3 @@ class SFA(SlowFeatureEstimator):
         for name in ("mean", "scatter", "difference"):
             setattr(self._moments, name, arrays[name])
         self._solve()
-
-
-def _redundant(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Columns without which the rest still has the full rank, by pivoting on the correlations."""
-    if rank == len(C_xx):
-        return np.empty(0, dtype=np.intp)
-    deviation = np.sqrt(np.diag(C_xx))
-    scale = np.where(deviation > 0, 1.0 / np.where(deviation > 0, deviation, 1.0), 0.0)
-    _, order = qr(C_xx * np.outer(scale, scale), mode="r", pivoting=True)
-    return np.sort(order[rank:])

@@ -41,13 +41,25 @@ class SignalPath:
         self.forget()
 
     @classmethod
-    def build(cls, n_delays: int, expansion: Any, X: FloatArray) -> "SignalPath":
+    def build(cls, n_delays: int, expansion: Any, X: FloatArray, starts: BoolArray) -> "SignalPath":
         """The path for input like X; an expansion that is not fitted yet is fitted to X."""
-        transformer = QuadraticExpansion() if isinstance(expansion, str) else expansion
-        if transformer is not None and not _is_fitted(transformer):
-            rows = gather_delays(X, np.arange(n_delays - 1, len(X)), n_delays)
-            transformer = clone(transformer).fit(rows if len(rows) else np.zeros((1, X.shape[1] * n_delays)))
-        return cls(n_delays, transformer, X.shape[1])
+        if expansion is None or isinstance(expansion, str) or _is_fitted(expansion):
+            return cls.restore(n_delays, expansion, X.shape[1])
+        index, _ = delay_index(starts, n_delays)
+        if len(index) == 0:
+            raise ValueError(
+                f"the first rows are too few for n_delays={n_delays} to fit {expansion!r} to them: give more, or fit it"
+            )
+        return cls(n_delays, clone(expansion).fit(gather_delays(X, index, n_delays)), X.shape[1])
+
+    @classmethod
+    def restore(cls, n_delays: int, expansion: Any, n_features: int) -> "SignalPath":
+        """The path with an expansion that needs no fitting any more."""
+        if isinstance(expansion, QuadraticExpansion | str):
+            expansion = QuadraticExpansion().fit(np.zeros((1, n_features * n_delays)))
+        if expansion is not None and not _is_fitted(expansion):
+            raise ValueError(f"{expansion!r} is not fitted: give the one that the model has as expansion_")
+        return cls(n_delays, expansion, n_features)
 
     def forget(self) -> None:
         """Begin a new episode."""
@@ -69,7 +81,7 @@ class SignalPath:
         if self.n_delays == 1 and self.transformer is None:
             yield plan.rows, slice(0, len(plan.rows))
             return
-        size = max(64, PIECE_BYTES // (8 * self.n_features_out))
+        size = self.piece_rows()
         for begin in range(0, len(plan.starts), size):
             piece = slice(begin, begin + size)
             rows = (
@@ -77,9 +89,15 @@ class SignalPath:
             )
             yield self.expand(rows), piece
 
+    def piece_rows(self) -> int:
+        """Rows of a piece."""
+        return max(64, PIECE_BYTES // (8 * self.n_features_out))
+
     def expand(self, rows: FloatArray) -> FloatArray:
         """The expansion of embedded rows."""
-        return rows if self.transformer is None else np.ascontiguousarray(self.transformer.transform(rows))
+        if self.transformer is None:
+            return rows
+        return np.ascontiguousarray(self.transformer.transform(rows), dtype=rows.dtype)
 
     def remember(self, X: FloatArray, starts: BoolArray) -> None:
         """Keep what the next rows of the open episode will need of X."""

@@ -1,5 +1,7 @@
 """The one way input is checked: by scikit-learn, and then for what time series need."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -8,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
 
+from biosfa.exceptions import DivergenceError
 from biosfa.kernels._jit import jit
 from biosfa.typing import FloatArray, IntArray
 
@@ -74,14 +77,36 @@ def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: Int
     return type(X)(features, index=X.index[rows])
 
 
-def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    """Raise ValueError unless ``value`` is one of ``choices``."""
+def check_choice(name: str, value: object, choices: tuple[object, ...], more: str = "") -> None:
+    """Raise ValueError unless ``value`` is one of ``choices``; ``more`` says what else would have done."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+        listed = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} must be one of {listed}{' ' + more if more else ''}; got {value!r}")
 
 
-def check_count(name: str, value: object, *, minimum: int = 1) -> int:
-    """A whole number of at least ``minimum``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
-        raise ValueError(f"{name} must be a whole number of at least {minimum}; got {value!r}")
+def check_count(name: str, value: object) -> int:
+    """A whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
     return int(value)
+
+
+def check_positive(name: str, value: object, *, zero: bool = False) -> None:
+    """Raise ValueError unless this is a positive number, or zero where that is allowed."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not (number and 0.0 <= value < np.inf and (zero or value > 0.0)):  # type: ignore[operator]
+        raise ValueError(f"{name} must be a {'number, not negative' if zero else 'positive number'}; got {value!r}")
+
+
+@contextmanager
+def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
+    """Put every attribute back if the input turns out to be bad; divergence leaves its last finite state."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except DivergenceError:
+        raise
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise

@@ -14,20 +14,18 @@ from scipy.linalg.blas import get_blas_funcs
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
     REFRESH_GROWTH,
-    absolute,
     blend_rows,
-    centre,
     combine,
     forgetting,
     multiply,
+    prepare,
     refresh,
     runs_away,
     shares,
     shortening,
     update_inverse,
-    watch,
 )
-from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, Mode, State
+from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, STALENESS, Mode, State
 from biosfa.typing import BoolArray, FloatArray
 
 # Samples in a block: the Gram matrix costs BLOCK/2k of the two products with W, and small blocks use the BLAS poorly.
@@ -46,22 +44,24 @@ def learn(
     X[0] = state.x_prev[0]
     power = np.empty(BLOCK)
     P = np.empty((1 + BLOCK, k), state.W.dtype)
-    mean_before = np.empty_like(state.mean)
+    mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(state.gauge)
     done = 0
     while done < len(raw):
         n = _length(rate[done : done + BLOCK])
         block = slice(done, done + n)
-        mean_before[:] = state.mean
-        centre(raw[block], n_seen, mode.center, state.mean, X[1:], power)
+        mean_before[:], gauge_before[:] = state.mean, state.gauge
+        prepare(raw[block], n_seen, mode, state.mean, state.gauge, X[1:], power)
         # BLAS works on columns: to it, the transposed views are what the arrays are to us
         products = gemm(1.0, X[1 : n + 1].T, Z[: k + 1 + n].T, trans_a=True).T
-        learned = _recur(products, starts[block], eta[block], rate[block], n_seen, mode, state, power, P)
+        peak = gauge_before[PEAK_POWER]
+        learned = _recur(products, starts[block], eta[block], rate[block], n_seen, mode, state, power, peak, P)
         gemm(1.0, X[: learned + 1].T, P[: learned + 1], beta=1.0, c=W.T, overwrite_c=True)
         done += learned
         X[0] = X[learned]
         if learned < n:
             state.mean[:] = mean_before
-            centre(raw[block][:learned], n_seen, mode.center, state.mean, X[1:], power)
+            state.gauge[:STALENESS] = gauge_before[:STALENESS]
+            prepare(raw[block][:learned], n_seen, mode, state.mean, state.gauge, X[1:], power)
             break
         n_seen += learned
     state.W[:] = W
@@ -90,6 +90,7 @@ def _recur(
     mode: Mode,
     state: State,
     power: FloatArray,
+    peak: float,
     P: FloatArray,
 ) -> int:
     """The recurrence of one block: fills P, moves M and the outputs on; returns the samples learned from.
@@ -108,40 +109,38 @@ def _recur(
     Y_bar = np.zeros((n, k), products.dtype)
     lateral = np.zeros(n)
     rho = np.empty(n)
-    y = np.empty_like(a_prev)
-    scratch = np.empty_like(a_prev)
+    y, a_after, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
     P[:] = 0.0
     for t in range(n):
         a, difference, y_bar = currents[t], differences[t], Y_bar[t]
+        peak = max(peak, power[t])
         for i in range(k):
             a[i] = products[i, t]
         combine(P[: t + 1], products[k:, t], a)
+        multiply(M_inv, a, y)
+        short = shortening(eta[t], power[t], mode.normalized)
+        learns = not (starts[t] or gauge[MEAN_POWER] == 0.0)
+        step = a.dtype.type(2.0 * eta[t] * short if learns else 0.0)
+        step_prev = step * share_x_prev
+        own, overlap = a.dtype.type(power[t]), products[k + t, t] * step_prev
+        along_x, along_x_prev = P[t + 1], P[t]
         square = 0.0
         for i in range(k):
-            square += a[i] * a[i]
-        if runs_away(square, max(gauge[PEAK_POWER], power[t])):
+            y_bar[i] = y[i] + y_prev[i]
+            along_x[i] = step * (share_x * y_bar[i] - a[i])
+        for i in range(k):
+            a_after[i] = a[i] + own * along_x[i] + overlap * y_bar[i]
+            square += a[i] * a[i] + a_after[i] * a_after[i]
+        if runs_away(square, peak):
             n = t
             break
-        watch(power[t], n_seen + t + 1, gauge)
-        multiply(M_inv, a, y)
+        for i in range(k):
+            along_x_prev[i] += step_prev * y_bar[i]
         for i in range(k):
             difference[i] = a[i] - a_prev[i]
-            a_prev[i] = a[i]
+            a_prev[i] = a_after[i]
         rho[t] = forgetting(n_seen + t + 1, rate[t])
-        eta_t = 0.0 if starts[t] else absolute(eta[t], gauge[MEAN_POWER], mode.relative)
-        if eta_t > 0.0:
-            short = shortening(eta_t, power[t], mode.normalized)
-            step = a.dtype.type(2.0 * eta_t * short)
-            step_prev = step * share_x_prev
-            own, overlap = a.dtype.type(power[t]), products[k + t, t] * step_prev
-            along_x, along_x_prev = P[t + 1], P[t]
-            for i in range(k):
-                y_bar[i] = y[i] + y_prev[i]
-                along_x[i] = step * (share_x * y_bar[i] - a[i])
-            for i in range(k):
-                along_x_prev[i] += step_prev * y_bar[i]
-            for i in range(k):
-                a_prev[i] += own * along_x[i] + overlap * y_bar[i]
+        if learns:
             lateral[t] = rate[t] * short
             update_inverse(M_inv, y_bar, 1.0 - lateral[t], lateral[t], gauge, scratch)
         y_prev[:] = y

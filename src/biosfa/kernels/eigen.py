@@ -1,9 +1,9 @@
 """The generalized eigenproblem of slow feature analysis, rank-deficient input included."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr
 
 from biosfa.typing import Float64Array
 
@@ -17,16 +17,16 @@ class SlowDirections(NamedTuple):
 
 
 def slow_directions(
-    C_xx: Float64Array, C_dot: Float64Array, tolerance: float, n_components: int | None = None
+    C_xx: Float64Array, C_dot: Float64Array, *, n_components: int | None = None, tolerance: float | None = None
 ) -> SlowDirections:
     """Solve C_ẋẋ v = δ C_xx v on the range of C_xx: the pseudo-inverse of the paper's appendix A.
 
     Columns are brought to unit variance first, so that units do not decide what counts as rank. Eigenvalues below
-    ``tolerance`` times the largest do not count.
+    ``tolerance`` (by default rounding, m · ε) times the largest do not count.
     """
-    deviation = np.sqrt(np.diag(C_xx))
-    varies = deviation > 0.0
-    scale = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), 0.0)
+    if tolerance is None:
+        tolerance = len(C_xx) * float(np.finfo(np.float64).eps)
+    scale = to_unit_variance(C_xx)
     variance, U = eigh(C_xx * np.outer(scale, scale))
     kept = variance > tolerance * max(float(variance[-1]), 0.0)
     rank = int(np.count_nonzero(kept))
@@ -36,6 +36,21 @@ def slow_directions(
     n_found = rank if n_components is None else min(rank, n_components)
     delta_values, V = eigh(whitening.T @ C_dot @ whitening, subset_by_index=[0, n_found - 1])
     return SlowDirections(fixed_signs((whitening @ V).T), np.maximum(delta_values, 0.0), rank)
+
+
+def redundant_columns(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Columns without which the rest still has the full rank, by pivoting on the correlations."""
+    if rank == len(C_xx):
+        return np.empty(0, dtype=np.intp)
+    scale = to_unit_variance(C_xx)
+    _, order = qr(C_xx * np.outer(scale, scale), mode="r", pivoting=True)
+    return np.sort(order[rank:])
+
+
+def to_unit_variance(C_xx: Float64Array) -> Float64Array:
+    """Factors that bring each column to unit variance; 0 for those that have none."""
+    deviation = np.sqrt(np.diag(C_xx))
+    return np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
 
 
 def fixed_signs(directions: Float64Array) -> Float64Array:

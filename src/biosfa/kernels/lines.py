@@ -1,9 +1,11 @@
 """The lines of Algorithms 1 and 2 that every learning kernel shares, one small compiled function each."""
 
+import math
+
 import numpy as np
 
 from biosfa.kernels._jit import jit
-from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, STALENESS
+from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, STALENESS, Mode
 from biosfa.typing import FloatArray
 
 # M⁻¹ is carried by Sherman–Morrison for at most this many steps, and for so many that (1 − η/τ)^−t, the growth of its
@@ -11,9 +13,10 @@ from biosfa.typing import FloatArray
 REFRESH_STEPS = 512
 REFRESH_GROWTH = 2.0
 
-# A dendritic current this many times larger than any the start weights could give (|a| ≲ ‖x‖) or that a white output
-# needs (a = My, M ≤ 4) has left the basin of attraction for good.
-RUNAWAY = 1e6
+# A current this many times larger than any that start weights could give (|a| ≲ ‖x‖) or a white output needs (a = My,
+# M ≤ 4) is that of a network that diverges.
+RUNAWAY = 1e4
+OVERFLOW = 1e300
 
 # The running moments look back over a third of the stream, or over ten windows τ/η of M where that is shorter.
 LOOK_BACK = 3.0
@@ -29,7 +32,7 @@ def centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: Floa
     """X ← raw − the running mean through each row, and power ← ‖x‖²; ``n_seen`` rows came before.
 
     Inside the block the mean is carried as a sum of deviations from where it began: a row waits for one addition only,
-    and a float32 X loses nothing to a large offset.
+    and a float32 X loses little to a large offset.
     """
     n, m = raw.shape
     if n == 0:
@@ -37,7 +40,7 @@ def centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: Floa
     if center and n_seen == 0:
         for j in range(m):
             mean[j] = raw[0, j]
-    start = mean.astype(raw.dtype)
+    start = mean.astype((raw[0, :1] + X[0, :1]).dtype)
     for t in range(n):
         for j in range(m):
             X[t, j] = raw[t, j] - start[j]
@@ -57,11 +60,32 @@ def centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: Floa
 
 
 @jit
-def absolute(eta: float, mean_power: float, relative: bool) -> float:
-    """η itself, where it was given in units of 1/⟨‖x‖²⟩; zero as long as the input has been silent."""
-    if not relative:
-        return eta
-    return eta / mean_power if mean_power > 0.0 else 0.0
+def prepare(
+    raw: FloatArray, n_seen: int, mode: Mode, mean: FloatArray, gauge: FloatArray, X: FloatArray, power: FloatArray
+) -> None:
+    """Rows as the network sees them: centred, and in relative mode divided by the running root mean square.
+
+    ``power`` is ‖x‖² of these rows; mean and gauge move on past them.
+    """
+    centre(raw, n_seen, mode.center, mean, X, power)
+    n, total = len(raw), gauge[MEAN_POWER] * n_seen
+    for t in range(n):
+        total += power[t]
+        if mode.relative:
+            power[t] *= rescale(X[t], total / (n_seen + t + 1), raw.shape[1]) ** 2
+    if n > 0:
+        gauge[MEAN_POWER] = total / (n_seen + n)
+        gauge[PEAK_POWER] = max(gauge[PEAK_POWER], power[:n].max())
+
+
+@jit
+def rescale(x: FloatArray, mean_power: float, m: float) -> float:
+    """Bring a sample to unit mean variance, in place; returns the factor, 0 as long as the input has been silent."""
+    factor = math.sqrt(m / mean_power) if mean_power > 0.0 else 0.0
+    scale = x.dtype.type(factor)
+    for j in range(len(x)):
+        x[j] *= scale
+    return factor
 
 
 @jit
@@ -81,8 +105,8 @@ def shares(reversible: bool) -> tuple[float, float]:
 
 @jit
 def runs_away(square: float, peak_power: float) -> bool:
-    """Whether a dendritic current of this ‖a‖² shows divergence; true for NaN as well."""
-    return not square <= RUNAWAY * RUNAWAY * (1.0 + peak_power)
+    """Whether a dendritic current of this ‖a‖² shows divergence; true for NaN and overflow as well."""
+    return not square <= min(RUNAWAY * RUNAWAY * (1.0 + peak_power), OVERFLOW)
 
 
 @jit
@@ -212,10 +236,3 @@ def blend_rows(matrix: FloatArray, rows: FloatArray, rates: FloatArray) -> float
     matrix *= keep
     matrix += weighted.T @ rows
     return keep
-
-
-@jit
-def watch(power: float, n_seen: int, gauge: FloatArray) -> None:
-    """Track the mean and the peak of ‖x‖², summed over parallel streams."""
-    gauge[MEAN_POWER] += (power - gauge[MEAN_POWER]) / n_seen
-    gauge[PEAK_POWER] = max(gauge[PEAK_POWER], power)

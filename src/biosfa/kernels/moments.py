@@ -43,14 +43,21 @@ class Moments:
         n = len(X)
         if n == 0:
             return
-        mean = X.mean(axis=0, dtype=np.float64)
-        centred = X - mean
-        self._merge_scatter(n, mean, centred.T @ centred)
+        # relative to a sample: a constant column then has no variance at all, not that of rounding
+        origin = X[0].astype(np.float64)
+        centred = X - origin
+        offset = centred.mean(axis=0)
+        centred -= offset
+        self._merge_scatter(n, origin + offset, centred.T @ centred)
 
     def add_differences(self, X_dot: FloatArray) -> None:
         """Take the rows of X_dot into the second moment of the difference."""
         self.n_pairs += len(X_dot)
         self.difference += X_dot.T @ X_dot
+
+    def is_finite(self) -> bool:
+        """Whether no sum has overflowed."""
+        return bool(np.isfinite(self.scatter.sum()) and np.isfinite(self.difference.sum()))
 
     def merge(self, other: "Moments") -> None:
         """Take in what another accumulator has seen."""

@@ -6,11 +6,10 @@ import numpy as np
 
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
-    absolute,
     blend,
-    centre,
     forgetting,
     multiply,
+    prepare,
     refresh,
     runs_away,
     settle,
@@ -18,9 +17,8 @@ from biosfa.kernels.lines import (
     shortening,
     track,
     update_inverse,
-    watch,
 )
-from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, Mode, State
+from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, STALENESS, Mode, State
 from biosfa.typing import BoolArray, FloatArray
 
 # Rows centred at a time: enough to amortise the call, few enough to stay in the first-level cache.
@@ -62,9 +60,8 @@ def learn(
 
 def learn_one(sample: FloatArray, eta: float, rate: float, n_seen: int, mode: Mode, state: State) -> bool:
     """:func:`learn` for one sample that continues an episode; False if it was not learned from."""
-    kernel = _learn_one_single if len(state.M) == 1 else _learn_one
     # plain tuples pass into compiled code twice as fast as named ones
-    return kernel(sample, eta, rate, n_seen, tuple(mode), tuple(state))
+    return _learn_one(sample, eta, rate, n_seen, tuple(mode), tuple(state))
 
 
 @jit
@@ -80,57 +77,60 @@ def _learn(
     X[0] = state.x_prev[0]
     power = np.empty(BLOCK)
     a, y, y_bar, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
-    mean_before = np.empty_like(state.mean)
-    for begin in range(0, raw.shape[0], BLOCK):
+    along_x, along_x_prev, a_after = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
+    mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(gauge)
+    for begin in range(0, len(raw), BLOCK):
         rows = raw[begin : begin + BLOCK]
-        mean_before[:] = state.mean
-        centre(rows, n_seen, mode.center, state.mean, X[1:], power)
-        for b in range(rows.shape[0]):
+        mean_before[:], gauge_before[:] = state.mean, gauge
+        prepare(rows, n_seen, mode, state.mean, gauge, X[1:], power)
+        peak = gauge_before[PEAK_POWER]
+        for b in range(len(rows)):
             t = begin + b
             x, x_prev = X[b + 1], X[b]
-            square = 0.0
+            peak = max(peak, power[b])
+            square, overlap = 0.0, zero
             for i in range(k):
                 current = zero
                 for j in range(width):
                     current += W[i, j] * x[j]
                 a[i] = current
                 square += a[i] * a[i]
-            if runs_away(square, max(gauge[PEAK_POWER], power[b])):
-                state.mean[:] = mean_before
-                state.x_prev[0] = x_prev
-                centre(rows[:b], n_seen, mode.center, state.mean, X[1:], power)
-                return t
-            watch(power[b], n_seen + b + 1, gauge)
-            for i in range(k):
-                scratch[i] = a[i] - a_prev[i]
-                a_prev[i] = a[i]
-            track(a, scratch, starts[t], forgetting(n_seen + b + 1, rate[t]), state.S, state.D, state.weights)
+            for j in range(width):
+                overlap += x[j] * x_prev[j]
             if mode.euler:
                 y[:] = y_prev
                 settle(M, a, y)
             else:
                 multiply(M_inv, a, y)
-            eta_t = 0.0 if starts[t] else absolute(eta[t], gauge[MEAN_POWER], mode.relative)
-            if eta_t > 0.0:
-                short = shortening(eta_t, power[b], mode.normalized)
-                step = 2.0 * eta_t * short
-                overlap = zero
-                for j in range(width):
-                    overlap += x[j] * x_prev[j]
+            short = shortening(eta[t], power[b], mode.normalized)
+            step = 0.0 if starts[t] or gauge[MEAN_POWER] == 0.0 else 2.0 * eta[t] * short
+            for i in range(k):
+                y_bar[i] = y[i] + y_prev[i]
+                along_x[i] = step * (share_x * y_bar[i] - a[i])
+                along_x_prev[i] = step * share_x_prev * y_bar[i]
+                a_after[i] = a[i] + along_x[i] * power[b] + along_x_prev[i] * overlap
+                square += a_after[i] * a_after[i]
+            if runs_away(square, peak):
+                state.x_prev[0] = x_prev
+                state.mean[:] = mean_before
+                gauge[:STALENESS] = gauge_before[:STALENESS]
+                prepare(rows[:b], n_seen, mode, state.mean, gauge, X[1:], power)
+                return t
+            for i in range(k):
+                scratch[i] = a[i] - a_prev[i]
+                a_prev[i] = a_after[i]
+            track(a, scratch, starts[t], forgetting(n_seen + b + 1, rate[t]), state.S, state.D, state.weights)
+            if step > 0.0:
                 for i in range(k):
-                    y_bar[i] = y[i] + y_prev[i]
-                    along_x = W.dtype.type(step * (share_x * y_bar[i] - a[i]))
-                    along_x_prev = W.dtype.type(step * share_x_prev * y_bar[i])
                     for j in range(width):
-                        W[i, j] += along_x * x[j] + along_x_prev * x_prev[j]
-                    a_prev[i] += along_x * power[b] + along_x_prev * overlap
+                        W[i, j] += along_x[i] * x[j] + along_x_prev[i] * x_prev[j]
                 lateral = rate[t] * short
                 blend(M, 1.0 - lateral, lateral, y_bar)
                 update_inverse(M_inv, y_bar, 1.0 - lateral, lateral, gauge, scratch)
                 refresh(M, M_inv, gauge)
             y_prev[:] = y
-        n_seen += rows.shape[0]
-        X[0] = X[rows.shape[0]]
+        n_seen += len(rows)
+        X[0] = X[len(rows)]
     state.x_prev[0] = X[0]
     return len(raw)
 
@@ -145,28 +145,30 @@ def _learn_single(
     wait for the output before: a_t = W_{t−2}x_t + c(x_{t−1}·x_t) + d(x_{t−2}·x_t).
     """
     w = state.W[0]
-    width = w.shape[0]
+    width = len(w)
     zero = w.dtype.type(0.0)
     share_x, share_x_prev = shares(mode.reversible)
     X = np.zeros((min(BLOCK, len(raw)) + 2, width), w.dtype)
     X[1] = state.x_prev[0]
     power = np.empty(BLOCK)
-    mean_before = np.empty_like(state.mean)
+    mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(state.gauge)
     m, y_prev, a_prev = state.M[0, 0], state.y_prev[0, 0], state.a_prev[0]
     s, d = state.S[0, 0], state.D[0, 0]
     weight_s, weight_d = state.weights[CURRENT], state.weights[DIFFERENCE]
-    mean_power, peak_power = state.gauge[MEAN_POWER], state.gauge[PEAK_POWER]
     late_1, late_2 = 0.0, 0.0
     done = 0
     diverged = False
-    while done < raw.shape[0] and not diverged:
+    while done < len(raw) and not diverged:
         rows = raw[done : done + BLOCK]
-        mean_before[:] = state.mean
-        centre(rows, n_seen, mode.center, state.mean, X[2:], power)
-        n = rows.shape[0]
+        mean_before[:], gauge_before[:] = state.mean, state.gauge
+        prepare(rows, n_seen, mode, state.mean, state.gauge, X[2:], power)
+        silent = state.gauge[MEAN_POWER] == 0.0
+        peak = gauge_before[PEAK_POWER]
+        n = len(rows)
         for b in range(n):
             t = done + b
             x, x_1, x_2 = X[b + 2], X[b + 1], X[b]
+            peak = max(peak, power[b])
             late_x_1, late_x_2 = w.dtype.type(late_1), w.dtype.type(late_2)
             current, overlap, overlap_2 = zero, zero, zero
             for j in range(width):
@@ -176,34 +178,32 @@ def _learn_single(
             for j in range(width):
                 w[j] += late_x_1 * x_1[j] + late_x_2 * x_2[j]
             a = current + late_1 * overlap + late_2 * overlap_2
-            late_1, late_2 = 0.0, 0.0
-            if runs_away(a * a, max(peak_power, power[b])):
+            y = a / m
+            y_bar = y + y_prev
+            short = shortening(eta[t], power[b], mode.normalized)
+            step = 0.0 if starts[t] or silent else 2.0 * eta[t] * short
+            late_1, late_2 = step * (share_x * y_bar - a), step * share_x_prev * y_bar
+            a_after = a + late_1 * power[b] + late_2 * overlap
+            if runs_away(a * a + a_after * a_after, peak):
                 diverged = True
+                late_1, late_2 = 0.0, 0.0
                 n = b
                 state.mean[:] = mean_before
-                centre(rows[:b], n_seen - b, mode.center, state.mean, X[2:], power)
+                state.gauge[:STALENESS] = gauge_before[:STALENESS]
+                prepare(rows[:b], n_seen, mode, state.mean, state.gauge, X[2:], power)
                 break
-            n_seen += 1
-            mean_power += (power[b] - mean_power) / n_seen
-            peak_power = max(peak_power, power[b])
-            y = a / m
-            rho = forgetting(n_seen, rate[t])
+            rho = forgetting(n_seen + b + 1, rate[t])
             s += rho * (a * a - s)
             weight_s += rho * (1.0 - weight_s)
             if not starts[t]:
                 d += rho * ((a - a_prev) ** 2 - d)
                 weight_d += rho * (1.0 - weight_d)
-            a_prev = a
-            eta_t = 0.0 if starts[t] else absolute(eta[t], mean_power, mode.relative)
-            if eta_t > 0.0:
-                short = shortening(eta_t, power[b], mode.normalized)
-                step = 2.0 * eta_t * short
-                y_bar = y + y_prev
-                late_1, late_2 = step * (share_x * y_bar - a), step * share_x_prev * y_bar
-                a_prev += late_1 * power[b] + late_2 * overlap
+            a_prev = a_after
+            if step > 0.0:
                 m += rate[t] * short * (y_bar * y_bar - m)
             y_prev = y
         done += n
+        n_seen += n
         X[0] = X[n]
         X[1] = X[n + 1]
     for j in range(width):
@@ -213,7 +213,6 @@ def _learn_single(
     state.y_prev[0, 0], state.a_prev[0] = y_prev, a_prev
     state.S[0, 0], state.D[0, 0] = s, d
     state.weights[CURRENT], state.weights[DIFFERENCE] = weight_s, weight_d
-    state.gauge[MEAN_POWER], state.gauge[PEAK_POWER] = mean_power, peak_power
     return done
 
 
@@ -223,13 +222,7 @@ def _learn_one(
 ) -> bool:
     row = np.ascontiguousarray(sample).reshape(1, -1)
     continues, etas, rates = np.zeros(1, np.bool_), np.full(1, eta), np.full(1, rate)
-    return _learn(row, continues, etas, rates, n_seen, Mode(*mode), State(*state)) == 1
-
-
-@jit
-def _learn_one_single(
-    sample: FloatArray, eta: float, rate: float, n_seen: int, mode: tuple[Any, ...], state: tuple[Any, ...]
-) -> bool:
-    row = np.ascontiguousarray(sample).reshape(1, -1)
-    continues, etas, rates = np.zeros(1, np.bool_), np.full(1, eta), np.full(1, rate)
-    return _learn_single(row, continues, etas, rates, n_seen, Mode(*mode), State(*state)) == 1
+    network = State(*state)
+    if len(network.M) == 1:
+        return _learn_single(row, continues, etas, rates, n_seen, Mode(*mode), network) == 1
+    return _learn(row, continues, etas, rates, n_seen, Mode(*mode), network) == 1

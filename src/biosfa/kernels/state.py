@@ -16,7 +16,7 @@ class Mode(NamedTuple):
     """The variant of the algorithm."""
 
     center: bool  # subtract the running mean
-    relative: bool  # η is given in units of 1/⟨‖x‖²⟩
+    relative: bool  # divide the input by its running root mean square, so that rates need no units
     normalized: bool  # shorten the step to η/(1 + 2η‖x‖²)
     reversible: bool  # Algorithm 2 instead of Algorithm 1
     euler: bool  # run the fast dynamics instead of y = M⁻¹a
@@ -29,7 +29,7 @@ class State(NamedTuple):
     """
 
     mean: Float64Array  # (width,) running mean of the input
-    W: FloatArray  # (k, width) feedforward weights
+    W: FloatArray  # (k, width) feedforward weights, of the rescaled input in relative mode
     M: Float64Array  # (k, k) lateral weights
     M_inv: FloatArray  # (k, k) M⁻¹
     x_prev: FloatArray  # (P, width) last input of each stream, centred
@@ -46,8 +46,8 @@ CURRENT = 0
 DIFFERENCE = 1
 
 # Entries of `gauge`.
-MEAN_POWER = 0  # running mean of ‖x‖², the scale that relative rates refer to
-PEAK_POWER = 1  # largest ‖x‖² so far: the explicit step is unstable once 2η‖x‖² > 2
+MEAN_POWER = 0  # running mean of ‖x‖², before it is rescaled in relative mode
+PEAK_POWER = 1  # largest ‖x‖² that the network has seen: the explicit step is unstable once 2η‖x‖² > 2
 STALENESS = 2  # how far M⁻¹ has drifted since it was last computed from M; 1 = due
 
 

@@ -10,16 +10,15 @@ import numpy as np
 
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
-    absolute,
     forgetting,
     refresh,
+    rescale,
     runs_away,
     settle,
     shares,
     shortening,
     track,
     update_inverse,
-    watch,
 )
 from biosfa.kernels.state import MEAN_POWER, PEAK_POWER, STALENESS, Mode, State
 from biosfa.typing import BoolArray, FloatArray
@@ -42,16 +41,16 @@ def learn(
     along_x = np.empty((n_streams, k), W.dtype)
     Y_bar = np.empty_like(state.y_prev)
     scratch = np.empty_like(state.a_prev)
-    mean_before = np.empty_like(state.mean)
+    mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(gauge)
     for t in range(n):
-        mean_before[:] = state.mean
-        power = _centre(raw[t], n_seen, mode.center, state.mean, X) / root
+        mean_before[:], gauge_before[:] = state.mean, gauge
+        power = _prepare(raw[t], n_seen, mode, state.mean, gauge, X)
         A = X @ W.T
-        if runs_away(np.square(A).sum(), max(gauge[PEAK_POWER], power)):
+        if runs_away(np.square(A).sum(), gauge[PEAK_POWER]):
             state.mean[:] = mean_before
+            gauge[:STALENESS] = gauge_before[:STALENESS]
             return t
         n_seen += 1
-        watch(power, n_seen, gauge)
         followed = n_seen % n_streams
         track(
             A[followed],
@@ -68,11 +67,10 @@ def learn(
                 settle(M, A[p], Y[p])
         else:
             Y = A @ M_inv
-        eta_t = 0.0 if starts[t] else absolute(eta[t], gauge[MEAN_POWER], mode.relative)
-        if eta_t > 0.0:
-            short = shortening(eta_t, power, mode.normalized)
+        if not (starts[t] or gauge[MEAN_POWER] == 0.0):
+            short = shortening(eta[t], power, mode.normalized)
             Y_bar[:] = Y + state.y_prev
-            step = 2.0 * eta_t * short / root
+            step = 2.0 * eta[t] * short / root
             along_x[:] = step * (share_x * Y_bar - A)
             W += along_x.T @ X
             if not mode.reversible:
@@ -94,21 +92,27 @@ def learn(
 
 
 @jit
-def _centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: FloatArray) -> float:
-    """X ← raw − the mean through this step, over all streams; returns Σ‖x‖²."""
+def _prepare(raw: FloatArray, n_seen: int, mode: Mode, mean: FloatArray, gauge: FloatArray, X: FloatArray) -> float:
+    """The samples of a step as the network sees them, the mean being that over all streams; returns Σ‖x‖²/√P."""
     n_streams, m = raw.shape
-    if center and n_seen == 0:
+    if mode.center and n_seen == 0:
         mean[:m] = raw[0]
     drift = np.zeros(mean.shape[0])
     for p in range(n_streams):
         for j in range(m):
             X[p, j] = raw[p, j] - mean[j]
             drift[j] += X[p, j]
-    drift *= 1.0 / (n_streams * (n_seen + 1)) if center else 0.0
+    drift *= 1.0 / (n_streams * (n_seen + 1)) if mode.center else 0.0
     mean += drift
     power = 0.0
     for p in range(n_streams):
         for j in range(m):
             X[p, j] -= drift[j]
             power += X[p, j] * X[p, j]
+    power /= math.sqrt(n_streams)
+    gauge[MEAN_POWER] += (power - gauge[MEAN_POWER]) / (n_seen + 1)
+    if mode.relative:
+        factor = rescale(X.reshape(-1), gauge[MEAN_POWER], m * math.sqrt(n_streams))
+        power *= factor**2
+    gauge[PEAK_POWER] = max(gauge[PEAK_POWER], power)
     return power
