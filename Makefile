@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint bench clean clean-kernels
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/streaming.py
+	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
 
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest

@@ -16,27 +16,13 @@ from scipy.linalg.blas import get_blas_funcs
 from threadpoolctl import threadpool_limits
 
 from biosfa import SFA, BioSFA, InverseTime
+from biosfa.experiments._baseline import numpy_loop
 from biosfa.kernels import blocked, sequential
 from biosfa.kernels.state import Mode, initial_state
 
 ETA, TAU = 1e-5, 0.5
 MODE = Mode(center=True, relative=False, normalized=False, reversible=False, euler=False)
 ROUNDS = 7
-
-
-def numpy_loop(X: np.ndarray, W: np.ndarray, M_inv: np.ndarray) -> None:
-    """Algorithm 1 as one writes it in NumPy, M⁻¹ carried by the Sherman–Morrison formula as in the paper's appendix."""
-    x_prev, y_prev = X[0], M_inv @ (W @ X[0])
-    rate = ETA / TAU
-    for x in X[1:]:
-        a = W @ x
-        y = M_inv @ a
-        x_bar, y_bar = x + x_prev, y + y_prev
-        W += 2 * ETA * (np.outer(y_bar, x_bar) - np.outer(a, x))
-        M_inv /= 1 - rate
-        z = M_inv @ y_bar
-        M_inv -= np.outer(z, z) * (rate / (1 + rate * (y_bar @ z)))
-        x_prev, y_prev = x, y
 
 
 def best_times(candidates: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
@@ -84,7 +70,7 @@ def kernels(m: int, k: int, dtype: type) -> dict[str, float]:
             gemm(1.0, block.T, P, beta=1.0, c=W.T, overwrite_c=True)
 
     candidates = {
-        "NumPy loop": lambda: numpy_loop(X[:loop_rows], state.W[:, :m].copy(), np.eye(k, dtype=dtype)),
+        "NumPy loop": lambda: numpy_loop(X[:loop_rows], state.W[:, :m].copy(), np.eye(k, dtype=dtype), ETA, TAU),
         "sequential kernel": run(sequential.learn),
         "blocked kernel": run(blocked.learn),
         "floor": floor,
@@ -139,7 +125,7 @@ def bench_estimator() -> None:
             single.learn_one(x)
 
     def loop() -> None:
-        numpy_loop(X[:2000], np.full((1, 14), 0.1), np.eye(1))
+        numpy_loop(X[:2000], np.full((1, 14), 0.1), np.eye(1), ETA, TAU)
 
     times = best_times({"bare": bare, "chunked": in_chunks, "learn_one": one_by_one, "loop": loop})
     per_row = {"bare": 200_000, "chunked": 200_000, "learn_one": 2000, "loop": 2000}

@@ -354,7 +354,7 @@ class BioSFA(SlowFeatureEstimator):
     @property
     def constraint_error_(self) -> float:
         """How far the outputs are from white."""
-        return self._network.readout().constraint_error
+        return self._network.constraint_error()
 
     @property
     def W_(self) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,13 +18,11 @@ BLOCKED_WEIGHTS = 4096
 BLOCKED_ROWS = 16
 
 
-@dataclass(frozen=True)
-class Readout:
+class Readout(NamedTuple):
     """Slow features of a network, in order of slowness."""
 
     components: Float64Array  # (k, m)
     delta_values: Float64Array  # (k,), NaN where the input had no variance left
-    constraint_error: float
 
 
 @dataclass
@@ -110,16 +108,22 @@ class Network:
         only mixes the outputs, cancels.
         """
         k = len(self.state.M)
-        weight, weight_difference = self.state.weights[CURRENT], self.state.weights[DIFFERENCE]
-        if weight_difference == 0.0:
-            return Readout(np.zeros((k, self.n_features)), np.full(k, np.nan), np.nan)
-        S, D = self.state.S / weight, self.state.D / weight_difference
-        # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
-        rounding = max(float(np.finfo(self.state.W.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
-        solution = slow_directions(S, D, tolerance=100 * k * rounding)
-        components = np.zeros((k, self.n_features))
-        components[: solution.rank] = fixed_signs(solution.directions @ self.W)
-        delta_values = np.full(k, np.nan)
-        delta_values[: solution.rank] = solution.delta_values
-        whitened = np.linalg.solve(self.state.M, np.linalg.solve(self.state.M, S).T)
-        return Readout(components, delta_values, float(np.square(whitened - np.eye(k)).sum() / k))
+        components, delta_values = np.zeros((k, self.n_features)), np.full(k, np.nan)
+        weight = self.state.weights
+        if weight[DIFFERENCE] > 0.0:
+            # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
+            rounding = max(float(np.finfo(self.state.W.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
+            S, D = self.state.S / weight[CURRENT], self.state.D / weight[DIFFERENCE]
+            solution = slow_directions(S, D, tolerance=100 * k * rounding)
+            components[: solution.rank] = fixed_signs(solution.directions @ self.W)
+            delta_values[: solution.rank] = solution.delta_values
+        return Readout(components, delta_values)
+
+    def constraint_error(self) -> float:
+        """‖⟨yyᵀ⟩ − I‖²/k from the running moments of the currents, y = M⁻¹a."""
+        weight = float(self.state.weights[CURRENT])
+        if weight == 0.0:
+            return float("nan")
+        M = self.state.M
+        whitened = np.linalg.solve(M, np.linalg.solve(M, self.state.S / weight).T)
+        return float(np.square(whitened - np.eye(len(M))).sum() / len(M))

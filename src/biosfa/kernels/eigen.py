@@ -27,14 +27,15 @@ def slow_directions(
     if tolerance is None:
         tolerance = len(C_xx) * float(np.finfo(np.float64).eps)
     scale = to_unit_variance(C_xx)
-    variance, U = eigh(C_xx * np.outer(scale, scale))
+    variance, U = np.linalg.eigh(C_xx * np.outer(scale, scale))
     kept = variance > tolerance * max(float(variance[-1]), 0.0)
     rank = int(np.count_nonzero(kept))
     if rank == 0:
         return SlowDirections(np.empty((0, len(C_xx))), np.empty(0), 0)
     whitening = scale[:, None] * (U[:, kept] / np.sqrt(variance[kept]))
     n_found = rank if n_components is None else min(rank, n_components)
-    delta_values, V = eigh(whitening.T @ C_dot @ whitening, subset_by_index=[0, n_found - 1])
+    whitened = whitening.T @ C_dot @ whitening
+    delta_values, V = np.linalg.eigh(whitened) if n_found == rank else eigh(whitened, subset_by_index=[0, n_found - 1])
     return SlowDirections(fixed_signs((whitening @ V).T), np.maximum(delta_values, 0.0), rank)
 
 

@@ -1,0 +1,111 @@
+"""The command ``biosfa``. What it runs is imported when it runs, so that help is quick."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+app = typer.Typer(
+    help="Slow feature analysis that learns online: reproduce the experiments of Lipshutz et al. (NeurIPS 2020).",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+reproduce = typer.Typer(help="Run an experiment of the paper: figures, numbers and a report.")
+sweep = typer.Typer(help="Try every hyperparameter of the paper's grid.")
+app.add_typer(reproduce, name="reproduce")
+app.add_typer(sweep, name="sweep")
+
+
+def main() -> None:
+    """Run the command; errors a user can mend are one line."""
+    from biosfa.experiments._errors import ExperimentError
+
+    try:
+        app(standalone_mode=False)
+    except ExperimentError as error:
+        fail(str(error), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        fail("stopped; the same command with --resume goes on from here", 130)
+    except Exception as error:
+        # errors of usage; their class has moved between versions of typer, this method has not
+        message = getattr(error, "format_message", None)
+        if message is None:
+            raise
+        fail(f"{message()} (biosfa --help lists what there is)", 2)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """Say what is wrong and exit."""
+    print(f"biosfa: {message}", file=sys.stderr)
+    sys.exit(code)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and exit, if asked to."""
+    if wanted:
+        from biosfa import __version__
+
+        print(f"biosfa {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take what comes before the command."""
+
+
+Out = Annotated[Path | None, typer.Option(help="Folder for the results.", show_default="results/<experiment>")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Runs side by side.", show_default="one a core")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped, or killed.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the series, and with it of everything random.")]
+
+
+@reproduce.command("chaotic")
+def reproduce_chaotic(
+    preset: Annotated[
+        str, typer.Option(help="[b]quick[/b]: seconds. [b]paper[/b]: full scale, under a minute.")
+    ] = "quick",
+    variant: Annotated[
+        str, typer.Option(help="Constants of the authors' program ([b]code[/b]) or as printed ([b]paper[/b]).")
+    ] = "code",
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Networks of each rule.", show_default="that of the preset")
+    ] = None,
+    seed: Seed = 1,
+    jobs: Jobs = None,
+    out: Out = None,
+    resume: Resume = False,
+) -> None:
+    """Experiment 1: the slow force that drives a chaotic series, recovered from the series alone."""
+    from biosfa.experiments import chaotic
+
+    config = chaotic.preset(preset, variant=variant, runs=runs, seed=seed)
+    folder = out or Path("results/chaotic")
+    found = chaotic.reproduce(config, folder, jobs=jobs, resume=resume)
+    print(f"least correlation with the driving force over {config.runs} runs: {min(found['correlation']):.4f}")
+    for step, error in found["error_median"].items():
+        print(f"median error after {int(step):>11,} steps: {error:.4g}")
+    print(f"report: {(folder / 'report.html').resolve()}")
+
+
+@sweep.command("chaotic")
+def sweep_chaotic(
+    steps: Annotated[int, typer.Option(min=1000, help="Updates of each network.")] = 1_000_000,
+    seed: Seed = 1,
+    jobs: Jobs = None,
+    out: Out = None,
+    resume: Resume = False,
+) -> None:
+    """The paper's grid over a, b and τ on the chaotic series: heat maps and the best setting."""
+    from biosfa.experiments import chaotic_sweep
+
+    folder = out or Path("results/sweep-chaotic")
+    best = chaotic_sweep.sweep(chaotic_sweep.SweepConfig(steps=steps, seed=seed), folder, jobs=jobs, resume=resume)
+    print(f"best: a = {best['a']:g}, b = {best['b']:g}, tau = {best['tau']:g}, error {best['error']:.4g}")
+    print(f"report: {(folder / 'report.html').resolve()}")

@@ -1,0 +1,1 @@
+"""The paper's experiments: what to run, what to plot, what to compare with."""

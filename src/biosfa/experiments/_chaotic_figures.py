@@ -1,0 +1,86 @@
+"""Figures of the driven logistic map: the paper's panels, the comparison of algorithms, the network."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biosfa.estimators._bio_sfa import BioSFA
+from biosfa.experiments._diagram import draw_network
+from biosfa.experiments._runner import Arrays
+from biosfa.experiments._style import COLORS, band, figure, save
+
+FIRST_SHOWN = 100  # earlier errors say only where the weights began
+
+
+def draw_figures(folder: Path, curves: Arrays, found: dict[str, Any], example: BioSFA) -> None:
+    """Draw and save all figures of the experiment."""
+    draw_panels(folder, curves)
+    draw_comparison(folder, curves, found)
+    for rule in ("bio-sfa", "reversible"):
+        with figure(7.2, 2.8) as drawn:
+            draw_network(example.set_params(rule=rule), drawn)
+            save(drawn, folder, f"network_{rule.replace('-', '_')}")
+
+
+def draw_panels(folder: Path, curves: Arrays) -> None:
+    """Driving force, noisy series and output over the last steps, and the error: the panels of the paper's Fig. 2."""
+    force = _standard(curves["last_driving_force"])
+    output = _standard(curves["last_output"])
+    output *= np.sign(output @ force)
+    time = np.arange(len(force))
+    with figure(11, 2.7) as drawn:
+        driving, series, slow, error = drawn.subplots(1, 4)
+        driving.plot(time, force, color=COLORS["force"], lw=1.5)
+        driving.set(title="(a) driving force", xlabel="time step", ylabel=r"$\gamma_t$ (normalised)")
+        series.plot(time, curves["last_series"], ".", color=COLORS["series"], ms=0.6)
+        series.set(title="(b) noisy series", xlabel="time step", ylabel="$z_t$")
+        slow.plot(time, output, ".", color=COLORS["bio-sfa"], ms=0.9, label="Bio-SFA output")
+        slow.plot(time, force, color=COLORS["force"], lw=0.8, alpha=0.7, label="driving force")
+        slow.set(title="(c) Bio-SFA output", xlabel="time step", ylabel="$y_t$ (normalised)", ylim=(-3, 4))
+        slow.legend(loc="upper center", ncols=2, markerscale=6, columnspacing=1, handlelength=1)
+        shown = curves["steps"] >= FIRST_SHOWN
+        band(
+            error,
+            curves["steps"][shown],
+            curves["error_bio-sfa"][:, shown],
+            color=COLORS["bio-sfa"],
+            label="mean, 90% of runs",
+        )
+        error.set(title="(d) error", xlabel="time step", ylabel="error", xscale="log", yscale="log")
+        error.legend()
+        save(drawn, folder, "chaotic")
+
+
+def draw_comparison(folder: Path, curves: Arrays, found: dict[str, Any]) -> None:
+    """Error of every algorithm on the same axes, and the constraint error of the networks."""
+    shown = curves["steps"] >= FIRST_SHOWN
+    steps = curves["steps"][shown]
+    names = {"bio-sfa": "Bio-SFA", "reversible": "reversible rule"}
+    with figure(9.5, 3.4) as drawn:
+        error, constraint = drawn.subplots(1, 2)
+        for rule, name in names.items():
+            band(error, steps, curves[f"error_{rule}"][:, shown], color=COLORS[rule], label=name)
+            band(constraint, steps, curves[f"constraint_error_{rule}"][:, shown], color=COLORS[rule], label=name)
+        error.plot(
+            curves["steps_offline"], curves["error_offline"], color=COLORS["offline"], lw=1.4, label="offline, steps"
+        )
+        partial = curves["error_exact"] > 0
+        error.plot(
+            curves["steps_exact"][partial],
+            curves["error_exact"][partial],
+            color=COLORS["exact"],
+            ls="--",
+            lw=1.2,
+            label="exact SFA, samples",
+        )
+        error.axhline(found["lambda_slow"], color="0.6", ls=":", lw=1, label=r"$\lambda_\mathrm{slow}$")
+        error.set(title="error", xlabel="time step", xscale="log", yscale="log", ylim=(1e-7, None))
+        error.legend()
+        constraint.set(title="constraint error", xlabel="time step", xscale="log", yscale="log")
+        constraint.legend()
+        save(drawn, folder, "comparison")
+
+
+def _standard(values: Any) -> Any:
+    return (values - values.mean()) / values.std()

@@ -1,0 +1,56 @@
+"""A progress bar with rate and time left, on terminals only."""
+
+import sys
+import threading
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+from rich.progress import Task as RichTask
+from rich.text import Text
+
+
+class _Rate(ProgressColumn):
+    def render(self, task: RichTask) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed / 1e6:,.1f} M steps/s")
+
+
+class Progress:
+    """Progress of a run in steps; may be advanced from any thread."""
+
+    def __init__(self, title: str, total: int) -> None:
+        self._bar = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            _Rate(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            disable=not sys.stderr.isatty(),
+            transient=True,
+        )
+        self._task = self._bar.add_task(title, total=total)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def skip(self, steps: int) -> None:
+        """Count steps that were made before this run."""
+        self._bar.update(self._task, completed=steps)
+
+    def advance(self, steps: int) -> None:
+        """Count steps."""
+        with self._lock:
+            self._bar.advance(self._task, steps)

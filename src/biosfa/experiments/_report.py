@@ -1,0 +1,82 @@
+"""A report as one self-contained HTML file, built from sections."""
+
+import base64
+import html
+import platform
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8884; --muted: #777; --accent: #1a8a3c; }
+body { font: 16px/1.55 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { line-height: 1.2; margin-bottom: .2rem; } h2 { margin-top: 2.4rem; }
+.lead { color: var(--muted); margin-top: 0; }
+figure { margin: 1.5rem 0; } figure img { width: 100%; height: auto; background: #fff; border-radius: 6px; }
+figcaption { color: var(--muted); font-size: .9rem; }
+.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .8rem; margin: 1.5rem 0; }
+.facts div { border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem; }
+.facts b { display: block; font-size: 1.35rem; color: var(--accent); }
+.facts span { color: var(--muted); font-size: .85rem; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem; }
+"""
+
+
+class Report:
+    """Collects sections and writes the file."""
+
+    def __init__(self, title: str, lead: str) -> None:
+        self.title = title
+        self._parts = [f"<h1>{html.escape(title)}</h1>", f'<p class="lead">{html.escape(lead)}</p>']
+
+    def heading(self, text: str) -> None:
+        """Begin a section."""
+        self._parts.append(f"<h2>{html.escape(text)}</h2>")
+
+    def paragraph(self, text: str) -> None:
+        """A paragraph of plain text."""
+        self._parts.append(f"<p>{html.escape(text)}</p>")
+
+    def facts(self, facts: Iterable[tuple[str, str]]) -> None:
+        """Figures to see at a glance: (value, what it is)."""
+        cells = (f"<div><b>{html.escape(value)}</b><span>{html.escape(what)}</span></div>" for value, what in facts)
+        self._parts.append(f'<div class="facts">{"".join(cells)}</div>')
+
+    def picture(self, path: Path, caption: str) -> None:
+        """A PNG file, put into the page."""
+        content = base64.b64encode(path.read_bytes()).decode()
+        text = html.escape(caption)
+        self._parts.append(
+            f'<figure><img src="data:image/png;base64,{content}" alt="{text}"><figcaption>{text}</figcaption></figure>'
+        )
+
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """A table; numbers come as text."""
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        self._parts.append(
+            f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+        )
+
+    def code(self, text: str) -> None:
+        """Text to be typed."""
+        self._parts.append(f"<pre>{html.escape(text)}</pre>")
+
+    def versions(self) -> None:
+        """What it was made with."""
+        packages = ("biosfa", "numpy", "scipy", "numba", "scikit-learn", "matplotlib")
+        made_with = [("Python", platform.python_version()), *((name, version(name)) for name in packages)]
+        self.table([name for name, _ in made_with], [[number for _, number in made_with]])
+
+    def write(self, path: Path) -> None:
+        """Write the page."""
+        path.write_text(
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">'
+            f"<title>{html.escape(self.title)}</title><style>{STYLE}</style></head>"
+            f"<body>{''.join(self._parts)}</body></html>\n",
+            encoding="utf-8",
+        )

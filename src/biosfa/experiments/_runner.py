@@ -1,0 +1,154 @@
+"""The one way experiments run: tasks side by side, each result kept on disk, so that a run can stop and go on.
+
+An output folder has ``config.json``, ``tasks/*.npz`` (one a finished task), and at the end ``metrics.json`` (results
+only: the same bits for the same configuration), ``timings.json``, ``curves.npz``, figures and ``report.html``.
+"""
+
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+from biosfa.experiments._errors import ExperimentError
+from biosfa.experiments._progress import Progress
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+
+class Stopped(Exception):  # noqa: N818 (it is no error)
+    """Raised inside a task when the run is to stop."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """An independent piece of work with a result of its own."""
+
+    name: str
+    steps: int  # its share of the progress bar
+    run: Callable[[Callable[[int], None]], Arrays]  # is given a function to report steps with
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a task gave, and how long it took when it ran."""
+
+    arrays: Arrays
+    seconds: float
+
+
+class RunFolder:
+    """The output folder of a run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, config: Any, *, resume: bool) -> None:
+        """Make the folder ready for this configuration, or find that it was begun with it."""
+        given = json.loads(json.dumps(asdict(config)))
+        file = self.path / "config.json"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            for litter in self.path.rglob(".*.tmp"):  # of a run that was killed while it wrote
+                litter.unlink(missing_ok=True)
+            found = json.loads(file.read_text()) if file.exists() else None
+            if resume and found is not None:
+                self._check_same(found, given)
+                return
+            if found is None and any(self.path.iterdir()):
+                raise ExperimentError(f"{self.path} has files that are not of an experiment: choose another folder")
+            shutil.rmtree(self.path / "tasks", ignore_errors=True)
+            for name in ("metrics.json", "timings.json", "curves.npz", "report.html"):
+                (self.path / name).unlink(missing_ok=True)
+            write_json(file, given)
+        except json.JSONDecodeError:
+            raise ExperimentError(f"{file} cannot be read: remove the folder, or choose another") from None
+        except OSError as error:
+            raise ExperimentError(f"cannot write to {self.path}: {error.strerror}") from None
+
+    def _check_same(self, found: dict[str, Any], given: dict[str, Any]) -> None:
+        differing = [name for name in given if found.get(name) != given[name]]
+        if differing:
+            pairs = ", ".join(f"{name} was {found.get(name)!r} and is {given[name]!r}" for name in differing)
+            raise ExperimentError(f"{self.path} was begun with other settings ({pairs}): resume with the same ones")
+
+    def load(self, task: Task) -> Result | None:
+        """The result of a task that has finished, if it has."""
+        file = self._file(task)
+        if not file.exists():
+            return None
+        with np.load(file) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        return Result(arrays, float(arrays.pop("__seconds__")))
+
+    def store(self, task: Task, result: Result) -> None:
+        """Keep the result of a task."""
+        (self.path / "tasks").mkdir(exist_ok=True)
+        write_arrays(self._file(task), {**result.arrays, "__seconds__": np.array(result.seconds)})
+
+    def _file(self, task: Task) -> Path:
+        return self.path / "tasks" / f"{task.name}.npz"
+
+
+def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int, title: str) -> dict[str, Result]:
+    """Run the tasks that have no result yet, ``jobs`` at a time, and return all results in the order of the tasks.
+
+    Ctrl-C ends the tasks at work and leaves the finished ones on disk.
+    """
+    results = {task.name: result for task in tasks if (result := folder.load(task)) is not None}
+    left = [task for task in tasks if task.name not in results]
+    stop = threading.Event()
+    with Progress(title, total=sum(task.steps for task in tasks)) as progress:
+        progress.skip(sum(task.steps for task in tasks if task.name in results))
+
+        def report(steps: int) -> None:
+            if stop.is_set():
+                raise Stopped
+            progress.advance(steps)
+
+        def work(task: Task) -> tuple[str, Result]:
+            begin = time.perf_counter()
+            arrays = task.run(report)
+            result = Result(arrays, time.perf_counter() - begin)
+            folder.store(task, result)
+            return task.name, result
+
+        # threads: the kernels release the GIL, and the tasks share their data
+        parallel = joblib.Parallel(
+            n_jobs=jobs, prefer="threads", return_as="generator_unordered", pre_dispatch="n_jobs"
+        )
+        try:
+            results.update(parallel(joblib.delayed(work)(task) for task in left))
+        except BaseException:
+            stop.set()
+            raise
+    return {task.name: results[task.name] for task in tasks}
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON atomically, in a fixed order."""
+    _replace(path, lambda file: file.write((json.dumps(content, indent=2) + "\n").encode()))
+
+
+def write_arrays(path: Path, arrays: Arrays) -> None:
+    """Write arrays atomically."""
+    _replace(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
+
+
+def _replace(path: Path, write: Callable[[Any], object]) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,57 @@
+"""How figures of this package look, and how they are saved."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from biosfa.typing import FloatArray, IntArray
+
+COLORS = {
+    "bio-sfa": "#1a8a3c",
+    "reversible": "#2563ab",
+    "offline": "#8a4fbf",
+    "exact": "#222222",
+    "force": "#d1342f",
+    "series": "#111111",
+    "input": "#2b5fd9",
+    "feedforward": "#1a8a3c",
+    "lateral": "#d1342f",
+}
+
+RC: Any = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.hashsalt": "biosfa",
+    "svg.fonttype": "path",
+}
+
+
+@contextmanager
+def figure(width: float, height: float) -> Iterator[Figure]:
+    """A figure in the style of this package, on no screen."""
+    with mpl.rc_context(RC):
+        yield Figure(figsize=(width, height), layout="constrained")
+
+
+def save(drawn: Figure, folder: Path, name: str) -> None:
+    """Write a figure as PNG and SVG."""
+    metadata: dict[str, Any] = {"Date": None}
+    drawn.savefig(folder / f"{name}.png", dpi=160)
+    drawn.savefig(folder / f"{name}.svg", metadata=metadata)
+
+
+def band(axes: Axes, steps: IntArray, values: FloatArray, *, color: str, label: str) -> None:
+    """Mean over runs (rows) as a line, the central 90% of them as a shade."""
+    low, high = np.percentile(values, [5, 95], axis=0)
+    axes.fill_between(steps, low, high, color=color, alpha=0.25, lw=0)
+    axes.plot(steps, values.mean(axis=0), color=color, lw=1.6, label=label)
