@@ -189,3 +189,17 @@ def test_wrong_words_are_one_clear_line(arguments, message):
 def test_help_names_the_experiments():
     assert "chaotic" in run_command("reproduce", "--help").stdout
     assert run_command("--version").stdout.startswith("biosfa ")
+
+
+def test_interrupted_it_says_how_to_go_on(finished, tmp_path):
+    arguments = ["reproduce", "chaotic", "--preset", "paper", "--jobs", "1", "--out", str(tmp_path / "run")]
+    code = "from biosfa.cli import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not list(tmp_path.glob("run/tasks/*.npz")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    message = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert message.strip().endswith("the same command with --resume goes on from here")
+    assert len(message.strip().splitlines()) == 1

@@ -18,22 +18,27 @@ app.add_typer(reproduce, name="reproduce")
 app.add_typer(sweep, name="sweep")
 
 
+INTERRUPTED = 130  # what shells say of a program ended by Ctrl-C
+
+
 def main() -> None:
     """Run the command; errors a user can mend are one line."""
     from biosfa.experiments._errors import ExperimentError
 
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)
     except ExperimentError as error:
         fail(str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
-        fail("stopped; the same command with --resume goes on from here", 130)
+        code = INTERRUPTED
     except Exception as error:
         # errors of usage; their class has moved between versions of typer, this method has not
         message = getattr(error, "format_message", None)
         if message is None:
             raise
         fail(f"{message()} (biosfa --help lists what there is)", 2)
+    if code == INTERRUPTED:  # typer gives it back as an exit code, or raises, depending on its version
+        fail("stopped; the same command with --resume goes on from here", INTERRUPTED)
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -93,7 +93,7 @@ def draw_heat_maps(folder: Path, grid: Float64Array, best: dict[str, Any]) -> No
             for row, column in np.argwhere(np.isnan(values[:, :, i])):
                 axes.plot(column, row, "x", color="#d1342f", ms=9, mew=2)
             if tau == best["tau"]:
-                axes.plot(B.index(best["b"]), A.index(best["a"]), "o", mfc="none", mec="w", ms=17, mew=2)
+                axes.plot(B.index(best["b"]), A.index(best["a"]), "o", mfc="none", mec="k", ms=17, mew=2)
             axes.set_xticks(range(len(B)), [f"{b:g}" for b in B], fontsize=7)
             axes.set_yticks(range(len(A)), [f"{a:.0e}".replace("+0", "") for a in A])
             axes.set(title=rf"$\tau$ = {tau:g}", xlabel="b")
