@@ -399,3 +399,40 @@ def test_recorders_are_checked():
     BioSFA(2, random_state=0).fit(X, recorder=recorder)
     with pytest.raises(ValueError, match="another network"):
         BioSFA(2, random_state=0).fit(X, recorder=recorder)
+
+
+@pytest.mark.parametrize("k", [1, 2, 16])
+@pytest.mark.parametrize("parameters", [{}, {"learning_rate": 1e-3}], ids=["auto", "given"])
+def test_silence_before_the_signal_does_not_depend_on_chunks(k, parameters):
+    X = np.concatenate([np.zeros((40, 303)), slow_mixture(200, n_noise=300, seed=25)[1]])
+    whole = BioSFA(k, random_state=0, **parameters).partial_fit(X)
+    parts = BioSFA(k, random_state=0, **parameters).partial_fit(X[:40]).partial_fit(X[40:])
+    assert deviation(parts.W_, whole.W_) < 1e-9
+    assert deviation(parts.M_, whole.M_) < 1e-9
+
+
+@pytest.mark.parametrize(("dtype", "value"), [(np.float64, 1e160), (np.float32, 1e20)])
+@pytest.mark.parametrize("parameters", [{}, {"learning_rate": 1e-3}], ids=["auto", "given"])
+def test_overflow_in_parallel_streams_is_divergence_too(dtype, value, parameters):
+    cube = np.random.default_rng(0).standard_normal((100, 3, 6)).astype(dtype)
+    cube[50, 1, 2] = value
+    net = BioSFA(2, random_state=0, **parameters)
+    with pytest.raises(DivergenceError):
+        net.partial_fit_streams(cube)
+    expected = BioSFA(2, random_state=0, **parameters).partial_fit_streams(cube[:50])
+    np.testing.assert_array_equal(net.W_, expected.W_)
+    np.testing.assert_array_equal(net.mean_, expected.mean_)
+    net.partial_fit_streams(cube[51:])
+    assert net.n_updates_ == 49 + 48
+
+
+def test_rates_of_ones_own_and_auto_are_not_mixed(tmp_path):
+    X = 10 * slow_mixture(200, seed=26)[1]
+    net = BioSFA(2, random_state=0).partial_fit(X)
+    net.save(tmp_path / "auto")
+    with pytest.raises(ValueError, match="other units"):
+        BioSFA.load(tmp_path / "auto", learning_rate=1e-5)
+    net.set_params(learning_rate=1e-5)
+    for learn in (net.partial_fit, lambda rows: net.learn_one(rows[0])):
+        with pytest.raises(ValueError, match="other units"):
+            learn(X)

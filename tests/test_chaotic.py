@@ -3,10 +3,12 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,26 +65,41 @@ def test_finished_tasks_are_not_run_again(tmp_path):
         return Task(name, 1, run)
 
     folder = RunFolder(tmp_path / "run")
-    folder.begin(SMALL, resume=False)
+    folder.begin("small", SMALL, resume=False)
     with pytest.raises(OSError, match="broken"):
         run_tasks(folder, [task("a"), task("bb", fails=True)], jobs=1, title="test")
-    folder.begin(SMALL, resume=True)
+    folder.begin("small", SMALL, resume=True)
     results = run_tasks(folder, [task("a"), task("bb")], jobs=2, title="test")
     assert calls == ["a", "bb", "bb"]
     assert {name: int(result.arrays["value"]) for name, result in results.items()} == {"a": 1, "bb": 2}
 
 
 def test_folders_are_not_mixed_up(tmp_path):
-    RunFolder(tmp_path / "run").begin(SMALL, resume=False)
-    with pytest.raises(ExperimentError, match="seed was 1 and is 2"):
-        RunFolder(tmp_path / "run").begin(chaotic.preset("quick", seed=2), resume=True)
+    RunFolder(tmp_path / "run").begin("chaotic", SMALL, resume=False)
+    for resume in (False, True):
+        with pytest.raises(ExperimentError, match="runs was 2 and is 3"):
+            RunFolder(tmp_path / "run").begin("chaotic", replace(SMALL, runs=3), resume=resume)
+        with pytest.raises(ExperimentError, match="experiment was 'chaotic' and is 'sweep'"):
+            RunFolder(tmp_path / "run").begin("sweep", SMALL, resume=resume)
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.tex").write_text("precious")
+    precious = [tmp_path / "mine" / "thesis.tex", tmp_path / "mine" / ".draft.tmp"]
+    for path in precious:
+        path.write_text("precious")
     with pytest.raises(ExperimentError, match="not of an experiment"):
-        RunFolder(tmp_path / "mine").begin(SMALL, resume=False)
+        RunFolder(tmp_path / "mine").begin("chaotic", SMALL, resume=False)
+    assert all(path.exists() for path in precious)
     (tmp_path / "run" / "config.json").write_text("{")
     with pytest.raises(ExperimentError, match="cannot be read"):
-        RunFolder(tmp_path / "run").begin(SMALL, resume=True)
+        RunFolder(tmp_path / "run").begin("chaotic", SMALL, resume=True)
+
+
+def test_a_damaged_result_is_made_again(finished, tmp_path):
+    shutil.copytree(finished, tmp_path / "run")
+    for name in ("bio-sfa-00", "exact"):
+        file = tmp_path / "run" / "tasks" / f"{name}.npz"
+        file.write_bytes(file.read_bytes()[:100])
+    chaotic.reproduce(SMALL, tmp_path / "run", resume=True)
+    assert (tmp_path / "run" / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +167,7 @@ def test_killed_and_resumed_it_gives_the_same_bits(results, finished, tmp_path):
     assert not (folder / "metrics.json").exists()
     chaotic.reproduce(SMALL, folder, jobs=2, resume=True)
     assert (folder / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()
-    assert not list(folder.rglob(".*.tmp"))
+    assert not list(folder.rglob(".*.tmp*"))
 
 
 def test_sweep_marks_what_diverges_and_finds_the_best(tmp_path):
@@ -172,8 +189,8 @@ def run_command(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["reproduce", "chaotic", "--preset", "huge"], "no preset 'huge'"),
-        (["reproduce", "chaotic", "--variant", "mine"], "no variant 'mine'"),
+        (["reproduce", "chaotic", "--preset", "huge"], "'huge'"),
+        (["reproduce", "chaotic", "--variant", "mine"], "'mine'"),
         (["reproduce", "chaotic", "--speed"], "No such option"),
         (["reproduce", "chaotic", "--out", "/proc/nowhere"], "cannot write to /proc/nowhere"),
         (["repoduce"], "No such command"),
@@ -196,7 +213,7 @@ def test_interrupted_it_says_how_to_go_on(finished, tmp_path):
     code = "from biosfa.cli import main; main()"
     process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("run/tasks/*.npz")) and time.monotonic() < deadline:
+    while process.poll() is None and not list(tmp_path.glob("run/tasks/*.npz")) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     message = process.communicate(timeout=60)[1]

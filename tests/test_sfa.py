@@ -171,4 +171,6 @@ def test_samples_that_overflow_are_refused_and_change_nothing(X):
     bad[3, 2] = 1e200
     with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match="squares overflow"):
         sfa.partial_fit(bad)
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match="squares overflow"):
+        sfa.partial_fit(np.full((1, 10), 1e160), lengths=[1])
     np.testing.assert_array_equal(sfa.partial_fit(X).delta_values_, undisturbed.partial_fit(X).delta_values_)

@@ -18,7 +18,7 @@ class DivergenceError(ArithmeticError):
         super().__init__(
             f"the network diverged at update {step}, where the learning rate was {learning_rate:.3g}; the largest rate "
             f"that is stable for the samples seen so far is {largest_stable_rate:.3g}. The state before that update is "
-            'kept. Use a smaller learning_rate, or step="normalized", or learning_rate="auto".'
+            'kept. Look for outliers in the input; use a smaller learning_rate, or step="normalized".'
         )
         self.step = step
         self.learning_rate = learning_rate

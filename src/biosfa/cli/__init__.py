@@ -1,6 +1,7 @@
 """The command ``biosfa``. What it runs is imported when it runs, so that help is quick."""
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -29,6 +30,8 @@ def main() -> None:
         code = app(standalone_mode=False)
     except ExperimentError as error:
         fail(str(error), 1)
+    except OSError as error:
+        fail(f"{error.strerror}: {error.filename}" if error.filename else str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:
@@ -65,24 +68,40 @@ def options(
     """Take what comes before the command."""
 
 
+class Preset(StrEnum):
+    """How much to run."""
+
+    quick = "quick"
+    paper = "paper"
+
+
+class Variant(StrEnum):
+    """Constants of the chaotic series."""
+
+    code = "code"
+    paper = "paper"
+
+
 Out = Annotated[Path | None, typer.Option(help="Folder for the results.", show_default="results/<experiment>")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Runs side by side.", show_default="one a core")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped, or killed.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the series, and with it of everything random.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, help="Seed of the series, and with it of everything random.", show_default="1")
+]
 
 
 @reproduce.command("chaotic")
 def reproduce_chaotic(
     preset: Annotated[
-        str, typer.Option(help="[b]quick[/b]: seconds. [b]paper[/b]: full scale, under a minute.")
-    ] = "quick",
+        Preset, typer.Option(help="[b]quick[/b]: seconds. [b]paper[/b]: full scale, under a minute.")
+    ] = Preset.quick,
     variant: Annotated[
-        str, typer.Option(help="Constants of the authors' program ([b]code[/b]) or as printed ([b]paper[/b]).")
-    ] = "code",
+        Variant, typer.Option(help="Constants of the authors' program ([b]code[/b]) or as printed ([b]paper[/b]).")
+    ] = Variant.code,
     runs: Annotated[
         int | None, typer.Option(min=1, help="Networks of each rule.", show_default="that of the preset")
     ] = None,
-    seed: Seed = 1,
+    seed: Seed = None,
     jobs: Jobs = None,
     out: Out = None,
     resume: Resume = False,
@@ -90,8 +109,8 @@ def reproduce_chaotic(
     """Experiment 1: the slow force that drives a chaotic series, recovered from the series alone."""
     from biosfa.experiments import chaotic
 
-    config = chaotic.preset(preset, variant=variant, runs=runs, seed=seed)
-    folder = out or Path("results/chaotic")
+    config = chaotic.preset(preset.value, variant=variant.value, runs=runs, seed=seed)
+    folder = out or Path("results/chaotic" if preset is Preset.paper else f"results/chaotic-{preset.value}")
     found = chaotic.reproduce(config, folder, jobs=jobs, resume=resume)
     print(f"least correlation with the driving force over {config.runs} runs: {min(found['correlation']):.4f}")
     for step, error in found["error_median"].items():
@@ -102,7 +121,7 @@ def reproduce_chaotic(
 @sweep.command("chaotic")
 def sweep_chaotic(
     steps: Annotated[int, typer.Option(min=1000, help="Updates of each network.")] = 1_000_000,
-    seed: Seed = 1,
+    seed: Seed = None,
     jobs: Jobs = None,
     out: Out = None,
     resume: Resume = False,
@@ -111,6 +130,7 @@ def sweep_chaotic(
     from biosfa.experiments import chaotic_sweep
 
     folder = out or Path("results/sweep-chaotic")
-    best = chaotic_sweep.sweep(chaotic_sweep.SweepConfig(steps=steps, seed=seed), folder, jobs=jobs, resume=resume)
+    config = chaotic_sweep.SweepConfig(steps) if seed is None else chaotic_sweep.SweepConfig(steps, seed)
+    best = chaotic_sweep.sweep(config, folder, jobs=jobs, resume=resume)
     print(f"best: a = {best['a']:g}, b = {best['b']:g}, tau = {best['tau']:g}, error {best['error']:.4g}")
     print(f"report: {(folder / 'report.html').resolve()}")

@@ -173,7 +173,7 @@ class BioSFA(SlowFeatureEstimator):
         DivergenceError
             If the network leaves its stable region; it keeps its last finite state.
         """
-        with unchanged_on_error(self):
+        with unchanged_on_error(self, DivergenceError):
             self._check_parameters()
             X = check_samples(self, X, reset=True, min_samples=2)
             starts = episode_starts(len(X), lengths, open_episode=False)
@@ -222,7 +222,7 @@ class BioSFA(SlowFeatureEstimator):
             If the network leaves its stable region; it keeps its last finite state.
         """
         first = not hasattr(self, "_network")
-        with unchanged_on_error(self):
+        with unchanged_on_error(self, DivergenceError):
             self._check_parameters()
             X = check_samples(self, X, reset=first)
             starts = episode_starts(len(X), lengths, open_episode=not first and self._open)
@@ -252,7 +252,7 @@ class BioSFA(SlowFeatureEstimator):
         self
         """
         first = not hasattr(self, "_network")
-        with unchanged_on_error(self):
+        with unchanged_on_error(self, DivergenceError):
             cube = np.asarray(X)
             if cube.ndim != 3:
                 raise ValueError(f"X must have the shape (n_steps, n_streams, n_features); got {cube.shape}")
@@ -296,6 +296,7 @@ class BioSFA(SlowFeatureEstimator):
         eta, rate = self._pace.at(self._network.n_updates + 1)
         if not self._network.advance_one(sample, eta, rate):
             check_samples(self, sample[None], reset=False)
+            self.end_episode()
             self._network.raise_divergence(sample, eta)
         return self
 
@@ -445,7 +446,15 @@ class BioSFA(SlowFeatureEstimator):
         self._check_unchanged()
         if self._network.n_streams != n_streams:
             raise ValueError(f"the model learns from {self._network.n_streams} parallel streams; got {n_streams}")
+        self._check_units(self._network.mode.relative)
         self._apply_parameters()
+
+    def _check_units(self, relative: bool) -> None:
+        if self._mode().relative != relative:
+            raise ValueError(
+                'learning_rate cannot change between "auto" and a rate of your own once learning has begun: the '
+                "weights are in other units. Call fit to begin anew"
+            )
 
     def _prepare(self, X: FloatArray, starts: BoolArray, *, continued: bool) -> tuple[Plan, Float64Array, Float64Array]:
         """What X will give, with η and η/τ for each of its rows."""
@@ -460,12 +469,8 @@ class BioSFA(SlowFeatureEstimator):
         recorder: Recorder | None,
     ) -> None:
         plan, eta, rate = prepared
-        try:
-            for x, piece in self._signal.pieces(plan):
-                self._advance(x, plan.starts[piece], eta[piece], rate[piece], recorder)
-        except DivergenceError:
-            self.end_episode()  # what comes next does not follow the last sample learned
-            raise
+        for x, piece in self._signal.pieces(plan):
+            self._advance(x, plan.starts[piece], eta[piece], rate[piece], recorder)
         self._signal.remember(X, starts)
         self._open = True
 
@@ -474,22 +479,27 @@ class BioSFA(SlowFeatureEstimator):
     ) -> None:
         self._open = True
         begin = 0
-        if recorder is not None:
-            updates = self._network.n_updates + np.cumsum(~starts)
-            for end in recorder.rows_due(updates):
-                part = slice(begin, end)
-                self._network.advance(x[part], starts[part], eta[part], rate[part])
-                recorder.record(self.n_updates_, self.W_, self.M_)
-                begin = end
-        self._network.advance(x[begin:], starts[begin:], eta[begin:], rate[begin:])
+        try:
+            if recorder is not None:
+                for end in recorder.rows_due(self._network.n_updates + np.cumsum(~starts)):
+                    part = slice(begin, end)
+                    self._network.advance(x[part], starts[part], eta[part], rate[part])
+                    recorder.record(self.n_updates_, self.W_, self.M_)
+                    begin = end
+            self._network.advance(x[begin:], starts[begin:], eta[begin:], rate[begin:])
+        except DivergenceError:
+            self.end_episode()  # what comes next does not follow the last sample learned
+            raise
 
     def _scalars(self) -> dict[str, Any]:
-        return {"n_samples": self._network.n_samples, "n_updates": self._network.n_updates}
+        network = self._network
+        return {"n_samples": network.n_samples, "n_updates": network.n_updates, "relative": network.mode.relative}
 
     def _arrays(self) -> Arrays:
         return {f"network.{name}": array for name, array in self._network.state._asdict().items()}
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
+        self._check_units(scalars["relative"])
         m, k = self._signal.n_features_out, self.n_components
         state = State(**{name.removeprefix("network."): array for name, array in arrays.items()})
         template = initial_state(k, m, len(state.x_prev), state.W.dtype, np.random.RandomState(0))

@@ -89,8 +89,8 @@ class Network:
         offset = self.mean if self.mode.center else 0.0
         with np.errstate(over="ignore"):
             power = float(np.square(sample - offset, dtype=np.float64).sum()) / np.sqrt(self.n_streams)
-        if self.mode.relative:
-            power *= self.n_features * np.sqrt(self.n_streams) / max(float(self.state.gauge[MEAN_POWER]), power)
+        if self.mode.relative:  # a sample so large that it makes the mean itself
+            power = self.n_features * np.sqrt(self.n_streams) * (self.n_samples + 1)
         peak = max(float(self.state.gauge[PEAK_POWER]), power)
         raise DivergenceError(self.n_updates + 1, eta, 1.0 / peak if peak > 0.0 else np.inf)
 

@@ -46,9 +46,11 @@ class Recorder:
     def __init__(self, per_decade: int = 10, *, steps: Iterable[int] | None = None) -> None:
         if steps is not None:
             steps = list(steps)
-            if any(step < 1 for step in steps) or any(later <= step for step, later in pairwise(steps)):
+            if any(not isinstance(step, int | np.integer) or step < 1 for step in steps) or any(
+                later <= step for step, later in pairwise(steps)
+            ):
                 raise ValueError(f"steps must be whole numbers from 1 in increasing order; got {steps}")
-        elif per_decade < 1:
+        elif not isinstance(per_decade, int) or per_decade < 1:
             raise ValueError(f"per_decade must be at least 1; got {per_decade}")
         self._due: Iterator[int] = log_spaced(per_decade) if steps is None else iter(steps)
         self._next = next(self._due, None)

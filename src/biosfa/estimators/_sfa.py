@@ -79,6 +79,7 @@ class SFA(SlowFeatureEstimator):
 
     components_: Float64Array
     delta_values_: Float64Array
+    _moments: Moments
     _tail: FloatArray
 
     def __init__(
@@ -162,9 +163,9 @@ class SFA(SlowFeatureEstimator):
                 self._begin(X, starts)
             self._check_unchanged()
             self._accumulate(X, starts, continued=lengths is None)
+            self._solve()
         if lengths is not None:
             self.end_episode()
-        self._solve()
         return self
 
     def merge(self, other: "SFA") -> Self:
@@ -182,8 +183,9 @@ class SFA(SlowFeatureEstimator):
                 "only models of the same input, lag, n_delays and expansion can be merged; (n_features, lag, n_delays, "
                 f"expansion) are {mine} here and {theirs} there"
             )
-        self._moments.merge(other._moments)
-        self._solve()
+        with unchanged_on_error(self):
+            self._moments = self._moments.merged(other._moments)
+            self._solve()
         return self
 
     @property
@@ -238,9 +240,7 @@ class SFA(SlowFeatureEstimator):
         seen, tail = Moments(self._moments.n_features), self._tail
         for x, piece in self._signal.pieces(plan):
             tail = accumulate(seen, x, plan.starts[piece], self.lag, tail)
-        if not seen.is_finite():
-            raise ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
-        self._moments.merge(seen)
+        self._moments = self._moments.merged(seen)
         self._tail = tail
         self._signal.remember(X, starts)
         self._open = True

@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
 
-from biosfa.exceptions import DivergenceError
 from biosfa.kernels._jit import jit
 from biosfa.typing import FloatArray, IntArray
 
@@ -99,12 +98,12 @@ def check_positive(name: str, value: object, *, zero: bool = False) -> None:
 
 
 @contextmanager
-def unchanged_on_error(estimator: BaseEstimator) -> Iterator[None]:
-    """Put every attribute back if the input turns out to be bad; divergence leaves its last finite state."""
+def unchanged_on_error(estimator: BaseEstimator, *allowed: type[Exception]) -> Iterator[None]:
+    """Put every attribute back if something goes wrong, except for errors that may leave a mark."""
     before = dict(estimator.__dict__)
     try:
         yield
-    except DivergenceError:
+    except allowed:
         raise
     except BaseException:
         estimator.__dict__.clear()

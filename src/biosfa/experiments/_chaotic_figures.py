@@ -37,7 +37,9 @@ def draw_panels(folder: Path, curves: Arrays) -> None:
         series.set(title="(b) noisy series", xlabel="time step", ylabel="$z_t$")
         slow.plot(time, output, ".", color=COLORS["bio-sfa"], ms=0.9, label="Bio-SFA output")
         slow.plot(time, force, color=COLORS["force"], lw=0.8, alpha=0.7, label="driving force")
-        slow.set(title="(c) Bio-SFA output", xlabel="time step", ylabel="$y_t$ (normalised)", ylim=(-3, 4))
+        slow.set(title="(c) Bio-SFA output", xlabel="time step", ylabel="$y_t$ (normalised)")
+        low, high = slow.get_ylim()
+        slow.set_ylim(low, high + 0.25 * (high - low))
         slow.legend(loc="upper center", ncols=2, markerscale=6, columnspacing=1, handlelength=1)
         shown = curves["steps"] >= FIRST_SHOWN
         band(

@@ -13,12 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import joblib
 import numpy as np
 
+from biosfa import __version__
 from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._progress import Progress
+
+LITTER = ".*.tmp-biosfa"  # names of files that are being written
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -50,43 +54,49 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def begin(self, config: Any, *, resume: bool) -> None:
-        """Make the folder ready for this configuration, or find that it was begun with it."""
-        given = json.loads(json.dumps(asdict(config)))
+    def begin(self, experiment: str, config: Any, *, resume: bool) -> None:
+        """Make the folder ready for this experiment, or find that it was begun with the same settings.
+
+        A run that did not finish goes on where it was; one that did is made anew, unless it is to be resumed.
+        """
+        given = json.loads(json.dumps({"experiment": experiment, "biosfa": __version__, **asdict(config)}))
         file = self.path / "config.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            for litter in self.path.rglob(".*.tmp"):  # of a run that was killed while it wrote
-                litter.unlink(missing_ok=True)
-            found = json.loads(file.read_text()) if file.exists() else None
-            if resume and found is not None:
-                self._check_same(found, given)
-                return
-            if found is None and any(self.path.iterdir()):
+            litter = [*self.path.glob(LITTER), *self.path.glob(f"tasks/{LITTER}")]  # of a run killed while it wrote
+            if not file.exists() and set(self.path.iterdir()) - set(litter):
                 raise ExperimentError(f"{self.path} has files that are not of an experiment: choose another folder")
-            shutil.rmtree(self.path / "tasks", ignore_errors=True)
-            for name in ("metrics.json", "timings.json", "curves.npz", "report.html"):
-                (self.path / name).unlink(missing_ok=True)
+            if file.exists():
+                found = json.loads(file.read_text())
+                self._check_same(found if isinstance(found, dict) else {}, given)
+            for path in litter:
+                path.unlink(missing_ok=True)
+            if not resume and (self.path / "metrics.json").exists():  # an unfinished run goes on in any case
+                (self.path / "metrics.json").unlink()
+                shutil.rmtree(self.path / "tasks", ignore_errors=True)
             write_json(file, given)
-        except json.JSONDecodeError:
+        except ValueError:
             raise ExperimentError(f"{file} cannot be read: remove the folder, or choose another") from None
         except OSError as error:
             raise ExperimentError(f"cannot write to {self.path}: {error.strerror}") from None
 
     def _check_same(self, found: dict[str, Any], given: dict[str, Any]) -> None:
-        differing = [name for name in given if found.get(name) != given[name]]
-        if differing:
-            pairs = ", ".join(f"{name} was {found.get(name)!r} and is {given[name]!r}" for name in differing)
-            raise ExperimentError(f"{self.path} was begun with other settings ({pairs}): resume with the same ones")
+        names = [name for name in {**found, **given} if found.get(name) != given.get(name)]
+        if names:
+            pairs = ", ".join(f"{name} was {found.get(name)!r} and is {given.get(name)!r}" for name in names)
+            raise ExperimentError(f"{self.path} has a run with other settings ({pairs}): choose another folder")
 
     def load(self, task: Task) -> Result | None:
         """The result of a task that has finished, if it has."""
         file = self._file(task)
         if not file.exists():
             return None
-        with np.load(file) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        return Result(arrays, float(arrays.pop("__seconds__")))
+        try:
+            with open(file, "rb") as content, np.load(content) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            return Result(arrays, float(arrays.pop("__seconds__")))
+        except (BadZipFile, ValueError, KeyError, EOFError):  # damaged: run it again
+            return None
 
     def store(self, task: Task, result: Result) -> None:
         """Keep the result of a task."""
@@ -97,8 +107,8 @@ class RunFolder:
         return self.path / "tasks" / f"{task.name}.npz"
 
 
-def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int, title: str) -> dict[str, Result]:
-    """Run the tasks that have no result yet, ``jobs`` at a time, and return all results in the order of the tasks.
+def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: str) -> dict[str, Result]:
+    """Run the tasks that have no result yet, ``jobs`` at a time (by default one a core), and return all results.
 
     Ctrl-C ends the tasks at work and leaves the finished ones on disk.
     """
@@ -122,7 +132,7 @@ def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int, title: str) ->
 
         # threads: the kernels release the GIL, and the tasks share their data
         parallel = joblib.Parallel(
-            n_jobs=jobs, prefer="threads", return_as="generator_unordered", pre_dispatch="n_jobs"
+            n_jobs=jobs or joblib.cpu_count(), prefer="threads", return_as="generator_unordered", pre_dispatch="n_jobs"
         )
         try:
             results.update(parallel(joblib.delayed(work)(task) for task in left))
@@ -143,7 +153,7 @@ def write_arrays(path: Path, arrays: Arrays) -> None:
 
 
 def _replace(path: Path, write: Callable[[Any], object]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp-biosfa")
     try:
         with open(temporary, "wb") as file:
             write(file)

@@ -1,6 +1,5 @@
 """The paper's grid search on the driven logistic map (appendix B.2): every a, b and τ."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -39,10 +38,10 @@ class SweepConfig:
 def sweep(config: SweepConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
     """Run the grid, leave heat maps, numbers and a report in ``out``; returns the best setting."""
     folder = RunFolder(out)
-    folder.begin(config, resume=resume)
+    folder.begin("sweep chaotic", config, resume=resume)
     samples = min(config.steps + 1, LONGEST_SERIES)
-    X = driven_logistic_map(samples, random_state=config.seed).expanded()
     with threadpool_limits(1):  # sums must not depend on how many threads share them
+        X = driven_logistic_map(samples, random_state=config.seed).expanded()
         moments = metrics.moments(X)
     settings = list(product(A, B, TAU))
 
@@ -54,9 +53,7 @@ def sweep(config: SweepConfig, out: Path, *, jobs: int | None = None, resume: bo
 
         return Task(f"a{a:g}-b{b:g}-tau{tau:g}", config.steps, run)
 
-    results = run_tasks(
-        folder, [task(*setting) for setting in settings], jobs=jobs or os.cpu_count() or 1, title="sweep chaotic"
-    )
+    results = run_tasks(folder, [task(*setting) for setting in settings], jobs=jobs, title="sweep chaotic")
     errors = np.array([float(result.arrays["error"]) for result in results.values()])
     a, b, tau = settings[int(np.nanargmin(errors))]
     best = {"a": a, "b": b, "tau": tau, "error": float(np.nanmin(errors))}
@@ -72,12 +69,16 @@ def sweep(config: SweepConfig, out: Path, *, jobs: int | None = None, resume: bo
 
 def run_setting(config: SweepConfig, X: Float64Array, moments: Moments, a: float, b: float, tau: float) -> float:
     """Error of one setting after all steps; NaN if it diverges, or if its rate is not below τ."""
-    net = BioSFA(1, learning_rate=InverseTime(a, b), tau=tau, center=False, random_state=config.seed)
+    rate = InverseTime(a, b)
+    if rate(1) >= tau:
+        return float("nan")
+    net = BioSFA(1, learning_rate=rate, tau=tau, center=False, random_state=config.seed)
+    left = config.steps
     try:
-        while not hasattr(net, "n_features_in_") or net.n_updates_ < config.steps:
-            left = config.steps - (net.n_updates_ if hasattr(net, "n_features_in_") else 0)
+        while left > 0:
             net.partial_fit(X[: left + 1]).end_episode()
-    except (DivergenceError, ValueError):
+            left = config.steps - net.n_updates_
+    except DivergenceError:
         return float("nan")
     return float(metrics.slowness_error(net.W_, moments))
 

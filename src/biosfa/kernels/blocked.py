@@ -53,8 +53,7 @@ def learn(
         prepare(raw[block], n_seen, mode, state.mean, state.gauge, X[1:], power)
         # BLAS works on columns: to it, the transposed views are what the arrays are to us
         products = gemm(1.0, X[1 : n + 1].T, Z[: k + 1 + n].T, trans_a=True).T
-        peak = gauge_before[PEAK_POWER]
-        learned = _recur(products, starts[block], eta[block], rate[block], n_seen, mode, state, power, peak, P)
+        learned = _recur(products, starts[block], eta[block], rate[block], n_seen, mode, state, power, gauge_before, P)
         gemm(1.0, X[: learned + 1].T, P[: learned + 1], beta=1.0, c=W.T, overwrite_c=True)
         done += learned
         X[0] = X[learned]
@@ -90,7 +89,7 @@ def _recur(
     mode: Mode,
     state: State,
     power: FloatArray,
-    peak: float,
+    gauge_before: FloatArray,
     P: FloatArray,
 ) -> int:
     """The recurrence of one block: fills P, moves M and the outputs on; returns the samples learned from.
@@ -111,15 +110,18 @@ def _recur(
     rho = np.empty(n)
     y, a_after, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
     P[:] = 0.0
+    peak = gauge_before[PEAK_POWER]
+    awake = not mode.relative or gauge_before[MEAN_POWER] > 0.0
     for t in range(n):
         a, difference, y_bar = currents[t], differences[t], Y_bar[t]
         peak = max(peak, power[t])
+        awake = awake or power[t] > 0.0
         for i in range(k):
             a[i] = products[i, t]
         combine(P[: t + 1], products[k:, t], a)
         multiply(M_inv, a, y)
         short = shortening(eta[t], power[t], mode.normalized)
-        learns = not (starts[t] or gauge[MEAN_POWER] == 0.0)
+        learns = awake and not starts[t]
         step = a.dtype.type(2.0 * eta[t] * short if learns else 0.0)
         step_prev = step * share_x_prev
         own, overlap = a.dtype.type(power[t]), products[k + t, t] * step_prev
@@ -131,7 +133,7 @@ def _recur(
         for i in range(k):
             a_after[i] = a[i] + own * along_x[i] + overlap * y_bar[i]
             square += a[i] * a[i] + a_after[i] * a_after[i]
-        if runs_away(square, peak):
+        if runs_away(square, power[t], peak):
             n = t
             break
         for i in range(k):

@@ -104,9 +104,9 @@ def shares(reversible: bool) -> tuple[float, float]:
 
 
 @jit
-def runs_away(square: float, peak_power: float) -> bool:
+def runs_away(square: float, power: float, peak_power: float) -> bool:
     """Whether a dendritic current of this ‖a‖² shows divergence; true for NaN and overflow as well."""
-    return not square <= min(RUNAWAY * RUNAWAY * (1.0 + peak_power), OVERFLOW)
+    return not (square <= min(RUNAWAY * RUNAWAY * (1.0 + peak_power), OVERFLOW) and power < OVERFLOW)
 
 
 @jit

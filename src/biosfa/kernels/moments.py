@@ -55,15 +55,21 @@ class Moments:
         self.n_pairs += len(X_dot)
         self.difference += X_dot.T @ X_dot
 
-    def is_finite(self) -> bool:
-        """Whether no sum has overflowed."""
-        return bool(np.isfinite(self.scatter.sum()) and np.isfinite(self.difference.sum()))
+    def merged(self, other: "Moments") -> "Moments":
+        """New sums over what both have seen.
 
-    def merge(self, other: "Moments") -> None:
-        """Take in what another accumulator has seen."""
-        self._merge_scatter(other.n_samples, other.mean, other.scatter)
-        self.n_pairs += other.n_pairs
-        self.difference += other.difference
+        Raises
+        ------
+        ValueError
+            If they overflow.
+        """
+        both = Moments(self.n_features, self.n_samples, self.n_pairs + other.n_pairs)
+        both.mean[:], both.scatter[:] = self.mean, self.scatter
+        both.difference[:] = self.difference + other.difference
+        both._merge_scatter(other.n_samples, other.mean, other.scatter)
+        if not (np.isfinite(both.scatter.sum()) and np.isfinite(both.difference.sum())):
+            raise ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
+        return both
 
     def _merge_scatter(self, n: int, mean: Float64Array, scatter: Float64Array) -> None:
         # Chan, Golub & LeVeque (1979): the pairwise update, which cancels nothing

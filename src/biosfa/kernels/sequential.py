@@ -84,10 +84,12 @@ def _learn(
         mean_before[:], gauge_before[:] = state.mean, gauge
         prepare(rows, n_seen, mode, state.mean, gauge, X[1:], power)
         peak = gauge_before[PEAK_POWER]
+        awake = not mode.relative or gauge_before[MEAN_POWER] > 0.0
         for b in range(len(rows)):
             t = begin + b
             x, x_prev = X[b + 1], X[b]
             peak = max(peak, power[b])
+            awake = awake or power[b] > 0.0
             square, overlap = 0.0, zero
             for i in range(k):
                 current = zero
@@ -103,14 +105,14 @@ def _learn(
             else:
                 multiply(M_inv, a, y)
             short = shortening(eta[t], power[b], mode.normalized)
-            step = 0.0 if starts[t] or gauge[MEAN_POWER] == 0.0 else 2.0 * eta[t] * short
+            step = 2.0 * eta[t] * short if awake and not starts[t] else 0.0
             for i in range(k):
                 y_bar[i] = y[i] + y_prev[i]
                 along_x[i] = step * (share_x * y_bar[i] - a[i])
                 along_x_prev[i] = step * share_x_prev * y_bar[i]
                 a_after[i] = a[i] + along_x[i] * power[b] + along_x_prev[i] * overlap
                 square += a_after[i] * a_after[i]
-            if runs_away(square, peak):
+            if runs_away(square, power[b], peak):
                 state.x_prev[0] = x_prev
                 state.mean[:] = mean_before
                 gauge[:STALENESS] = gauge_before[:STALENESS]
@@ -162,13 +164,14 @@ def _learn_single(
         rows = raw[done : done + BLOCK]
         mean_before[:], gauge_before[:] = state.mean, state.gauge
         prepare(rows, n_seen, mode, state.mean, state.gauge, X[2:], power)
-        silent = state.gauge[MEAN_POWER] == 0.0
         peak = gauge_before[PEAK_POWER]
+        awake = not mode.relative or gauge_before[MEAN_POWER] > 0.0
         n = len(rows)
         for b in range(n):
             t = done + b
             x, x_1, x_2 = X[b + 2], X[b + 1], X[b]
             peak = max(peak, power[b])
+            awake = awake or power[b] > 0.0
             late_x_1, late_x_2 = w.dtype.type(late_1), w.dtype.type(late_2)
             current, overlap, overlap_2 = zero, zero, zero
             for j in range(width):
@@ -181,10 +184,10 @@ def _learn_single(
             y = a / m
             y_bar = y + y_prev
             short = shortening(eta[t], power[b], mode.normalized)
-            step = 0.0 if starts[t] or silent else 2.0 * eta[t] * short
+            step = 2.0 * eta[t] * short if awake and not starts[t] else 0.0
             late_1, late_2 = step * (share_x * y_bar - a), step * share_x_prev * y_bar
             a_after = a + late_1 * power[b] + late_2 * overlap
-            if runs_away(a * a + a_after * a_after, peak):
+            if runs_away(a * a + a_after * a_after, power[b], peak):
                 diverged = True
                 late_1, late_2 = 0.0, 0.0
                 n = b

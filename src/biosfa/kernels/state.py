@@ -16,7 +16,7 @@ class Mode(NamedTuple):
     """The variant of the algorithm."""
 
     center: bool  # subtract the running mean
-    relative: bool  # divide the input by its running root mean square, so that rates need no units
+    relative: bool  # divide the input by its running root mean square, so that rates need no units; wait for input
     normalized: bool  # shorten the step to η/(1 + 2η‖x‖²)
     reversible: bool  # Algorithm 2 instead of Algorithm 1
     euler: bool  # run the fast dynamics instead of y = M⁻¹a

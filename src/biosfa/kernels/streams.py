@@ -46,7 +46,11 @@ def learn(
         mean_before[:], gauge_before[:] = state.mean, gauge
         power = _prepare(raw[t], n_seen, mode, state.mean, gauge, X)
         A = X @ W.T
-        if runs_away(np.square(A).sum(), gauge[PEAK_POWER]):
+        learns = not starts[t] and (gauge[MEAN_POWER] > 0.0 or not mode.relative)
+        short = shortening(eta[t], power, mode.normalized)
+        # the update may multiply a current by as much as 1 + 2η‖x‖²
+        growth = 1.0 + 2.0 * eta[t] * short * power if learns else 1.0
+        if runs_away(np.square(A).sum() * growth**2, power, gauge[PEAK_POWER]):
             state.mean[:] = mean_before
             gauge[:STALENESS] = gauge_before[:STALENESS]
             return t
@@ -67,8 +71,7 @@ def learn(
                 settle(M, A[p], Y[p])
         else:
             Y = A @ M_inv
-        if not (starts[t] or gauge[MEAN_POWER] == 0.0):
-            short = shortening(eta[t], power, mode.normalized)
+        if learns:
             Y_bar[:] = Y + state.y_prev
             step = 2.0 * eta[t] * short / root
             along_x[:] = step * (share_x * Y_bar - A)
