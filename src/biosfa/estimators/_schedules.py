@@ -68,7 +68,7 @@ LearningRate: TypeAlias = str | float | Schedule | Callable[[int], float]
 def rates(learning_rate: LearningRate, first: int, count: int) -> Float64Array:
     """η_t for t = first, …, first + count − 1, checked."""
     if isinstance(learning_rate, InverseTime | Annealed):
-        return np.asarray(learning_rate(np.arange(first, first + count, dtype=np.float64)))
+        return np.asarray(learning_rate(np.arange(float(first), float(first + count))))
     if callable(learning_rate):
         return np.fromiter((rate_at(learning_rate, t) for t in range(first, first + count)), np.float64, count)
     return np.full(count, float(learning_rate))

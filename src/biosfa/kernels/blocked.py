@@ -50,10 +50,13 @@ def learn(
         n = _length(rate[done : done + BLOCK])
         block = slice(done, done + n)
         mean_before[:], gauge_before[:] = state.mean, state.gauge
-        prepare(raw[block], n_seen, mode, state.mean, state.gauge, X[1:], power)
+        usable = prepare(raw[block], n_seen, mode, state.mean, state.gauge, X[1:], power)
         # BLAS works on columns: to it, the transposed views are what the arrays are to us
         products = gemm(1.0, X[1 : n + 1].T, Z[: k + 1 + n].T, trans_a=True).T
-        learned = _recur(products, starts[block], eta[block], rate[block], n_seen, mode, state, power, gauge_before, P)
+        before = (gauge_before[MEAN_POWER], gauge_before[PEAK_POWER])
+        learned = _recur(
+            products, starts[block], eta[block], rate[block], n_seen, mode, state, power, usable, before, P
+        )
         gemm(1.0, X[: learned + 1].T, P[: learned + 1], beta=1.0, c=W.T, overwrite_c=True)
         done += learned
         X[0] = X[learned]
@@ -89,7 +92,8 @@ def _recur(
     mode: Mode,
     state: State,
     power: FloatArray,
-    gauge_before: FloatArray,
+    usable: int,
+    before: tuple[float, float],
     P: FloatArray,
 ) -> int:
     """The recurrence of one block: fills P, moves M and the outputs on; returns the samples learned from.
@@ -110,8 +114,8 @@ def _recur(
     rho = np.empty(n)
     y, a_after, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
     P[:] = 0.0
-    peak = gauge_before[PEAK_POWER]
-    awake = not mode.relative or gauge_before[MEAN_POWER] > 0.0
+    mean_power, peak = before
+    awake = not mode.relative or mean_power > 0.0
     for t in range(n):
         a, difference, y_bar = currents[t], differences[t], Y_bar[t]
         peak = max(peak, power[t])
@@ -133,7 +137,7 @@ def _recur(
         for i in range(k):
             a_after[i] = a[i] + own * along_x[i] + overlap * y_bar[i]
             square += a[i] * a[i] + a_after[i] * a_after[i]
-        if runs_away(square, power[t], peak):
+        if t == usable or runs_away(square, peak):
             n = t
             break
         for i in range(k):

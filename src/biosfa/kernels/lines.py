@@ -40,10 +40,10 @@ def centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: Floa
     if center and n_seen == 0:
         for j in range(m):
             mean[j] = raw[0, j]
-    start = mean.astype((raw[0, :1] + X[0, :1]).dtype)
-    for t in range(n):
-        for j in range(m):
-            X[t, j] = raw[t, j] - start[j]
+    if raw.itemsize == 4 and X.itemsize == 4:
+        subtract(raw, mean.astype(np.float32), X)
+    else:
+        subtract(raw, mean, X)
     drift = np.zeros(mean.shape[0], X.dtype)
     for t in range(n):
         inverse = X.dtype.type(1.0 / (n_seen + t + 1) if center else 0.0)
@@ -60,22 +60,41 @@ def centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: Floa
 
 
 @jit
+def subtract(raw: FloatArray, offset: FloatArray, X: FloatArray) -> None:
+    """X ← raw − offset, in the precision of these two."""
+    for t in range(raw.shape[0]):
+        for j in range(raw.shape[1]):
+            X[t, j] = raw[t, j] - offset[j]
+
+
+@jit
 def prepare(
     raw: FloatArray, n_seen: int, mode: Mode, mean: FloatArray, gauge: FloatArray, X: FloatArray, power: FloatArray
-) -> None:
+) -> int:
     """Rows as the network sees them: centred, and in relative mode divided by the running root mean square.
 
-    ``power`` is ‖x‖² of these rows; mean and gauge move on past them.
+    ``power`` is ‖x‖² of these rows; mean and gauge move on past them. Returns how many come before one that overflows.
     """
     centre(raw, n_seen, mode.center, mean, X, power)
     n, total = len(raw), gauge[MEAN_POWER] * n_seen
+    usable = n
+    block = 0.0
     for t in range(n):
-        total += power[t]
-        if mode.relative:
+        block += power[t]
+    if not total + block < OVERFLOW:
+        usable = 0
+        while usable < n and power[usable] < OVERFLOW:
+            usable += 1
+    if mode.relative:
+        for t in range(n):
+            total += power[t]
             power[t] *= rescale(X[t], total / (n_seen + t + 1), raw.shape[1]) ** 2
+    else:
+        total += block
     if n > 0:
         gauge[MEAN_POWER] = total / (n_seen + n)
         gauge[PEAK_POWER] = max(gauge[PEAK_POWER], power[:n].max())
+    return usable
 
 
 @jit
@@ -104,9 +123,9 @@ def shares(reversible: bool) -> tuple[float, float]:
 
 
 @jit
-def runs_away(square: float, power: float, peak_power: float) -> bool:
+def runs_away(square: float, peak_power: float) -> bool:
     """Whether a dendritic current of this ‖a‖² shows divergence; true for NaN and overflow as well."""
-    return not (square <= min(RUNAWAY * RUNAWAY * (1.0 + peak_power), OVERFLOW) and power < OVERFLOW)
+    return not square <= min(RUNAWAY * RUNAWAY * (1.0 + peak_power), OVERFLOW)
 
 
 @jit

@@ -82,7 +82,7 @@ def _learn(
     for begin in range(0, len(raw), BLOCK):
         rows = raw[begin : begin + BLOCK]
         mean_before[:], gauge_before[:] = state.mean, gauge
-        prepare(rows, n_seen, mode, state.mean, gauge, X[1:], power)
+        usable = prepare(rows, n_seen, mode, state.mean, gauge, X[1:], power)
         peak = gauge_before[PEAK_POWER]
         awake = not mode.relative or gauge_before[MEAN_POWER] > 0.0
         for b in range(len(rows)):
@@ -112,7 +112,7 @@ def _learn(
                 along_x_prev[i] = step * share_x_prev * y_bar[i]
                 a_after[i] = a[i] + along_x[i] * power[b] + along_x_prev[i] * overlap
                 square += a_after[i] * a_after[i]
-            if runs_away(square, power[b], peak):
+            if b == usable or runs_away(square, peak):
                 state.x_prev[0] = x_prev
                 state.mean[:] = mean_before
                 gauge[:STALENESS] = gauge_before[:STALENESS]
@@ -163,7 +163,7 @@ def _learn_single(
     while done < len(raw) and not diverged:
         rows = raw[done : done + BLOCK]
         mean_before[:], gauge_before[:] = state.mean, state.gauge
-        prepare(rows, n_seen, mode, state.mean, state.gauge, X[2:], power)
+        usable = prepare(rows, n_seen, mode, state.mean, state.gauge, X[2:], power)
         peak = gauge_before[PEAK_POWER]
         awake = not mode.relative or gauge_before[MEAN_POWER] > 0.0
         n = len(rows)
@@ -187,7 +187,7 @@ def _learn_single(
             step = 2.0 * eta[t] * short if awake and not starts[t] else 0.0
             late_1, late_2 = step * (share_x * y_bar - a), step * share_x_prev * y_bar
             a_after = a + late_1 * power[b] + late_2 * overlap
-            if runs_away(a * a + a_after * a_after, power[b], peak):
+            if b == usable or runs_away(a * a + a_after * a_after, peak):
                 diverged = True
                 late_1, late_2 = 0.0, 0.0
                 n = b

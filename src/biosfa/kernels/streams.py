@@ -10,6 +10,7 @@ import numpy as np
 
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
+    OVERFLOW,
     forgetting,
     refresh,
     rescale,
@@ -50,7 +51,7 @@ def learn(
         short = shortening(eta[t], power, mode.normalized)
         # the update may multiply a current by as much as 1 + 2η‖x‖²
         growth = 1.0 + 2.0 * eta[t] * short * power if learns else 1.0
-        if runs_away(np.square(A).sum() * growth**2, power, gauge[PEAK_POWER]):
+        if not power < OVERFLOW or runs_away(np.square(A).sum() * growth**2, gauge[PEAK_POWER]):
             state.mean[:] = mean_before
             gauge[:STALENESS] = gauge_before[:STALENESS]
             return t
