@@ -436,3 +436,19 @@ def test_rates_of_ones_own_and_auto_are_not_mixed(tmp_path):
     for learn in (net.partial_fit, lambda rows: net.learn_one(rows[0])):
         with pytest.raises(ValueError, match="other units"):
             learn(X)
+
+
+@pytest.mark.parametrize("k", [1, 2, 16])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("parameters", [{}, {"learning_rate": 1e-4, "center": False}], ids=["auto", "given"])
+def test_what_is_not_finite_is_found_late_in_a_chunk_and_nothing_was_learned(k, bad, parameters):
+    X = slow_mixture(2000, n_noise=300, seed=27)[1]
+    net = BioSFA(k, random_state=0, **parameters).partial_fit(X[:100])
+    before = pickle.dumps(vars(net))
+    wrong = X.copy()
+    wrong[1500, 7] = bad
+    with pytest.raises(ValueError, match="row 1500, column 7"):
+        net.partial_fit(wrong)
+    assert pickle.dumps(vars(net)) == before
+    with pytest.raises(ValueError, match="row 0, column 7"):
+        net.learn_one(wrong[1500])

@@ -46,17 +46,17 @@ class Pace:
 
     def over(self, first: int, starts: BoolArray) -> tuple[Float64Array, Float64Array]:
         """η and η/τ of each row, ``first`` being the number of the next update; those of starts are not used."""
-        updates = ~starts
-        count = int(np.count_nonzero(updates))
+        count = len(starts) - int(np.count_nonzero(starts))
         eta = rates(self.learning_rate, first, count)
         rate = eta * self.rate_factor
         if count and not rate.max() * self.root < 1.0:
             raise self._too_fast(first + int(rate.argmax()), rate.max())
-        eta *= self.eta_factor
+        if self.eta_factor != 1.0:
+            eta *= self.eta_factor
         if count == len(starts):
             return eta, rate
         all_eta, all_rate = np.zeros(len(starts)), np.zeros(len(starts))
-        all_eta[updates], all_rate[updates] = eta, rate
+        all_eta[~starts], all_rate[~starts] = eta, rate
         return all_eta, all_rate
 
     def _too_fast(self, update: int, rate: float) -> ValueError:
