@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from biosfa.kernels._jit import jit
 from biosfa.typing import Float64Array
 
 
@@ -67,11 +68,24 @@ LearningRate: TypeAlias = str | float | Schedule | Callable[[int], float]
 
 def rates(learning_rate: LearningRate, first: int, count: int) -> Float64Array:
     """η_t for t = first, …, first + count − 1, checked."""
-    if isinstance(learning_rate, InverseTime | Annealed):
-        return np.asarray(learning_rate(np.arange(float(first), float(first + count))))
+    if isinstance(learning_rate, InverseTime):
+        return _inverse_time(learning_rate.a, learning_rate.b, first, count)
+    if isinstance(learning_rate, Annealed):
+        # α/(1 + t/β) = 1/(1/α + t/(αβ))
+        alpha, beta = learning_rate.alpha, learning_rate.beta
+        return _inverse_time(1.0 / alpha, 1.0 / (alpha * beta), first, count)
     if callable(learning_rate):
         return np.fromiter((rate_at(learning_rate, t) for t in range(first, first + count)), np.float64, count)
     return np.full(count, float(learning_rate))
+
+
+@jit
+def _inverse_time(a: float, b: float, first: int, count: int) -> Float64Array:
+    """1/(a + b t) for t = first, …, in one pass."""
+    eta = np.empty(count)
+    for i in range(count):
+        eta[i] = 1.0 / (a + b * (first + i))
+    return eta
 
 
 def rate_at(learning_rate: LearningRate, t: int) -> float:
