@@ -86,11 +86,11 @@ class Network:
 
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
         """Raise DivergenceError for a sample that was not learned from."""
-        offset = self.mean if self.mode.center else 0.0
-        with np.errstate(over="ignore"):
-            power = float(np.square(sample - offset, dtype=np.float64).sum()) / np.sqrt(self.n_streams)
         if self.mode.relative:  # a sample so large that it makes the mean itself
             power = self.n_features * np.sqrt(self.n_streams) * (self.n_samples + 1)
+        else:
+            with np.errstate(over="ignore"):
+                power = float(np.square(sample - self.mean, dtype=np.float64).sum()) / np.sqrt(self.n_streams)
         peak = max(float(self.state.gauge[PEAK_POWER]), power)
         raise DivergenceError(self.n_updates + 1, eta, 1.0 / peak if peak > 0.0 else np.inf)
 

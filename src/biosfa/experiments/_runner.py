@@ -5,7 +5,6 @@ only: the same bits for the same configuration), ``timings.json``, ``curves.npz`
 """
 
 import json
-import os
 import shutil
 import threading
 import time
@@ -21,8 +20,7 @@ import numpy as np
 from biosfa import __version__
 from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._progress import Progress
-
-LITTER = ".*.tmp-biosfa"  # names of files that are being written
+from biosfa.io.atomic import LITTER, replace_file
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
@@ -144,21 +142,9 @@ def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: 
 
 def write_json(path: Path, content: Any) -> None:
     """Write JSON atomically, in a fixed order."""
-    _replace(path, lambda file: file.write((json.dumps(content, indent=2) + "\n").encode()))
+    replace_file(path, lambda file: file.write((json.dumps(content, indent=2) + "\n").encode()))
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
     """Write arrays atomically."""
-    _replace(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
-
-
-def _replace(path: Path, write: Callable[[Any], object]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp-biosfa")
-    try:
-        with open(temporary, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(path, lambda file: np.savez(file, allow_pickle=False, **arrays))

@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from biosfa.exceptions import ModelFileError
+from biosfa.io.atomic import replace_file
 
 KEY = "biosfa"  # the entry of the metadata that holds ours
 SCHEMA = 1
@@ -31,21 +32,12 @@ class Model(NamedTuple):
 
 def write_model(path: str | os.PathLike[str], model: Model) -> None:
     """Write a model so that a crash at any moment leaves either the old file or the new one, whole."""
-    target = Path(path)
     arrays = {name: np.ascontiguousarray(array) for name, array in model.arrays.items()}
     header = {"schema": SCHEMA, "kind": model.kind, "settings": model.settings}
     header["digest"] = _digest(header, arrays)
     # one entry only: safetensors writes several in random order, and equal models should give equal files
     content = save(arrays, metadata={KEY: json.dumps(header, sort_keys=True)})
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(Path(path), lambda file: file.write(content))
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:
