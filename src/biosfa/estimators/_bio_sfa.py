@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts
 from biosfa.estimators._base import SlowFeatureEstimator
-from biosfa.estimators._network import Network
+from biosfa.estimators._natural_network import NaturalNetwork
+from biosfa.estimators._network import LocalNetwork, Network
 from biosfa.estimators._pace import Pace
 from biosfa.estimators._recorder import Recorder
 from biosfa.estimators._schedules import LearningRate, check_learning_rate
@@ -25,7 +26,7 @@ from biosfa.estimators._validation import (
 )
 from biosfa.exceptions import DivergenceError
 from biosfa.io.model_file import Arrays
-from biosfa.kernels.state import Mode, State, initial_state
+from biosfa.kernels.state import Mode
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 
@@ -112,7 +113,8 @@ class BioSFA(SlowFeatureEstimator):
     1.0
     """
 
-    _structural = (*SlowFeatureEstimator._structural, "center", "dtype")
+    _structural = (*SlowFeatureEstimator._structural, "center", "dtype", "preconditioner", "whitening_rank", "forget")
+    _network: Network
     _plain = False  # whether samples reach the network as they are
 
     def __init__(
@@ -125,6 +127,9 @@ class BioSFA(SlowFeatureEstimator):
         learning_rate: LearningRate = "auto",
         tau: str | float = "auto",
         step: str = "auto",
+        preconditioner: str | None = None,
+        whitening_rank: str | int = "auto",
+        forget: float | None = None,
         dynamics: str = "equilibrium",
         center: bool = True,
         n_epochs: int = 1,
@@ -138,6 +143,9 @@ class BioSFA(SlowFeatureEstimator):
         self.learning_rate = learning_rate
         self.tau = tau
         self.step = step
+        self.preconditioner = preconditioner
+        self.whitening_rank = whitening_rank
+        self.forget = forget
         self.dynamics = dynamics
         self.center = center
         self.n_epochs = n_epochs
@@ -365,7 +373,7 @@ class BioSFA(SlowFeatureEstimator):
     @property
     def M_(self) -> Float64Array:
         """Lateral weights."""
-        return self._network.state.M.copy()
+        return self._network.M.copy()
 
     @property
     def mean_(self) -> Float64Array:
@@ -384,7 +392,7 @@ class BioSFA(SlowFeatureEstimator):
 
     @property
     def _n_features_out(self) -> int:
-        return len(self._network.state.M)
+        return self._network.k
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_network")
@@ -396,6 +404,13 @@ class BioSFA(SlowFeatureEstimator):
         check_choice("rule", self.rule, ("bio-sfa", "reversible"))
         check_choice("step", self.step, ("auto", "explicit", "normalized"))
         check_choice("dynamics", self.dynamics, ("equilibrium", "euler"))
+        check_choice("preconditioner", self.preconditioner, (None, "whiten"))
+        if isinstance(self.whitening_rank, str):
+            check_choice("whitening_rank", self.whitening_rank, ("auto", "full"), "or a whole number")
+        else:
+            check_count("whitening_rank", self.whitening_rank)
+        if self.forget is not None:
+            check_positive("forget", self.forget)
         check_learning_rate(self.learning_rate)
         if isinstance(self.tau, str):
             check_choice("tau", self.tau, ("auto",), "or a positive number")
@@ -412,6 +427,7 @@ class BioSFA(SlowFeatureEstimator):
             normalized=self.step == "normalized" or (self.step == "auto" and automatic),
             reversible=self.rule == "reversible",
             euler=self.dynamics == "euler",
+            window=np.inf if self.forget is None else float(self.forget),
         )
 
     def _begin(self, X: FloatArray, starts: BoolArray, n_streams: int) -> None:
@@ -424,10 +440,16 @@ class BioSFA(SlowFeatureEstimator):
         dtype = X.dtype if self.dtype is None else np.dtype(self.dtype)
         rng = check_random_state(self.random_state)
         self._signal = signal
-        self._network = Network.create(self.n_components, signal.n_features_out, n_streams, self._mode(), dtype, rng)
+        self._network = self._new_network(n_streams, dtype, rng)
         self._freeze()
         self._apply_parameters()
         self._open = False
+
+    def _new_network(self, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> Network:
+        k, m = self.n_components, self._signal.n_features_out
+        if self.preconditioner is None:
+            return LocalNetwork(k, m, n_streams, self._mode(), dtype, rng)
+        return NaturalNetwork(k, m, n_streams, self._mode(), dtype, rng, self.whitening_rank)
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters; a network that has begun to learn goes on with new rates, rule or step."""
@@ -438,7 +460,13 @@ class BioSFA(SlowFeatureEstimator):
     def _apply_parameters(self) -> None:
         network = self._network
         network.mode = self._mode()
-        self._pace = Pace.build(self.learning_rate, self.tau, network.n_streams)
+        self._pace = Pace.build(
+            self.learning_rate,
+            self.tau,
+            n_outputs=network.k,
+            n_streams=network.n_streams,
+            forget=self.forget,
+        )
         self._plain = self._signal.transformer is None and self.n_delays == 1 and network.n_streams == 1
 
     def _go_on(self, n_streams: int) -> None:
@@ -493,20 +521,24 @@ class BioSFA(SlowFeatureEstimator):
 
     def _scalars(self) -> dict[str, Any]:
         network = self._network
-        return {"n_samples": network.n_samples, "n_updates": network.n_updates, "relative": network.mode.relative}
+        return {
+            "n_samples": network.n_samples,
+            "n_updates": network.n_updates,
+            "n_streams": network.n_streams,
+            "dtype": network.dtype.name,
+            "relative": network.mode.relative,
+        }
 
     def _arrays(self) -> Arrays:
-        return {f"network.{name}": array for name, array in self._network.state._asdict().items()}
+        return {f"network.{name}": array for name, array in self._network.arrays().items()}
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         self._check_units(scalars["relative"])
-        m, k = self._signal.n_features_out, self.n_components
-        state = State(**{name.removeprefix("network."): array for name, array in arrays.items()})
-        template = initial_state(k, m, len(state.x_prev), state.W.dtype, np.random.RandomState(0))
-        for name, array, wanted in zip(State._fields, state, template, strict=True):
-            if array.shape != wanted.shape or array.dtype != wanted.dtype:
-                raise ValueError(
-                    f"{name} is {array.dtype} of shape {array.shape} where {wanted.dtype} of {wanted.shape} is needed"
-                )
-        self._network = Network(state, self._mode(), m, scalars["n_samples"], scalars["n_updates"])
+        dtype = np.dtype(scalars["dtype"])
+        if dtype not in FLOATS:
+            raise ValueError(f"its precision is {dtype}")
+        network = self._new_network(scalars["n_streams"], dtype, np.random.RandomState(0))
+        network.restore({name.removeprefix("network."): array for name, array in arrays.items()})
+        network.n_samples, network.n_updates = scalars["n_samples"], scalars["n_updates"]
+        self._network = network
         self._apply_parameters()

@@ -1,21 +1,30 @@
 """The network while it learns: its state, which kernel moves it on, and what can be read from it."""
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from types import ModuleType
 from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from biosfa.estimators._events import next_event
+from biosfa.estimators._pace import adapted
 from biosfa.exceptions import DivergenceError
+from biosfa.io.model_file import Arrays
 from biosfa.kernels import blocked, sequential, streams
 from biosfa.kernels.eigen import fixed_signs, slow_directions
-from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, Mode, State, initial_state
+from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, VARIANCE, Mode, initial_state
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # Weights above which the blocked kernel is the faster one, and rows below which it is not worth its set-up (measured).
 BLOCKED_WEIGHTS = 4096
 BLOCKED_ROWS = 16
+
+# With automatic rates the variance of the input along the weights is looked at so often, within these limits.
+LOOK_EVERY = 1024
+LOOK_GROWTH = 1 / 16
+VARIANCE_MIN, VARIANCE_MAX = 1e-6, 100.0
 
 
 class Readout(NamedTuple):
@@ -25,27 +34,99 @@ class Readout(NamedTuple):
     delta_values: Float64Array  # (k,), NaN where the input had no variance left
 
 
-@dataclass
-class Network:
-    """Weights, memory and running moments of a network with k outputs and m inputs."""
+class Network(ABC):
+    """A network with k outputs and m inputs that learns from P parallel streams."""
 
-    state: State
     mode: Mode
-    n_features: int
-    n_samples: int = 0  # rows seen, or steps of parallel streams
-    n_updates: int = 0
+    n_samples: int  # rows seen, or steps of parallel streams
+    n_updates: int
 
-    @classmethod
-    def create(
-        cls, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike, rng: np.random.RandomState
-    ) -> "Network":
-        """A network at rest, with random W and M = I."""
-        return cls(initial_state(k, m, n_streams, dtype, rng), mode, m)
+    def __init__(self, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike) -> None:
+        self.k = k
+        self.n_features = m
+        self.n_streams = n_streams
+        self.mode = mode
+        self.dtype = np.dtype(dtype)
+        self.n_samples = 0
+        self.n_updates = 0
 
     @property
-    def n_streams(self) -> int:
-        """P, the number of parallel streams."""
-        return len(self.state.x_prev)
+    @abstractmethod
+    def W(self) -> FloatArray:
+        """Feedforward weights of the input as it comes."""
+
+    @property
+    @abstractmethod
+    def M(self) -> Float64Array:
+        """Lateral weights."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Float64Array:
+        """Running mean of the input."""
+
+    @abstractmethod
+    def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
+        """Learn from samples of shape (n, m), or (n, P, m) for parallel streams.
+
+        Raises
+        ------
+        DivergenceError
+            If the network leaves its stable region; its state is then the one before that sample.
+        """
+
+    @abstractmethod
+    def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
+        """Learn from one sample that continues the episode; False if the network would diverge, or it is not finite."""
+
+    @abstractmethod
+    def readout(self) -> Readout:
+        """Slow directions within the span of W."""
+
+    @abstractmethod
+    def constraint_error(self) -> float:
+        """‖⟨yyᵀ⟩ − I‖²/k of the outputs, from the running moments."""
+
+    @abstractmethod
+    def effective_rate(self, eta: float) -> float:
+        """What the rate η comes to for a sample of mean power."""
+
+    @abstractmethod
+    def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
+        """Raise DivergenceError for a sample that was not learned from."""
+
+    @abstractmethod
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """The state: these very arrays."""
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take a state that :meth:`arrays` gave.
+
+        Raises
+        ------
+        ValueError
+            If it is that of another network.
+        """
+        own = self.arrays()
+        if set(own) != set(arrays):
+            raise ValueError(f"its arrays are {sorted(arrays)} where {sorted(own)} are needed")
+        for name, array in own.items():
+            given = arrays[name]
+            if given.shape != array.shape or given.dtype != array.dtype:
+                raise ValueError(
+                    f"{name} is {given.dtype} of shape {given.shape} where {array.dtype} of {array.shape} is needed"
+                )
+            array[...] = given
+
+
+class LocalNetwork(Network):
+    """The paper's network, with local rules."""
+
+    def __init__(
+        self, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike, rng: np.random.RandomState
+    ) -> None:
+        super().__init__(k, m, n_streams, mode, dtype)
+        self.state = initial_state(k, m, n_streams, dtype, rng)
 
     @property
     def W(self) -> FloatArray:
@@ -58,30 +139,59 @@ class Network:
         return W * W.dtype.type(scale)
 
     @property
+    def M(self) -> Float64Array:
+        """Lateral weights."""
+        return self.state.M
+
+    @property
     def mean(self) -> Float64Array:
         """Running mean of the input, without padding."""
         return self.state.mean[: self.n_features]
 
-    def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
-        """Learn from samples of shape (n, m), or (n, P, m) for parallel streams.
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """The state: these very arrays."""
+        return self.state._asdict()
 
-        Raises
-        ------
-        DivergenceError
-            If the network leaves its stable region; its state is then the one before that sample.
-        """
+    def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
+        """Learn from samples; see :class:`Network`."""
+        if not self.mode.relative:
+            self._advance(raw, starts, eta, rate)
+            return
+        begin = 0
+        while begin < len(raw):
+            end = min(len(raw), begin + self._next_look() - self.n_samples)
+            part = slice(begin, end)
+            rates = adapted(eta[part], float(self.state.gauge[VARIANCE]), self.n_streams)
+            self._advance(raw[part], starts[part], rates, rate[part])
+            self._look()
+            begin = end
+
+    def _advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
         done = self._kernel(len(raw)).learn(raw, starts, eta, rate, self.n_samples, self.mode, self.state)
         self.n_samples += done
         self.n_updates += done - int(np.count_nonzero(starts[:done]))
         if done < len(raw):
             self.raise_divergence(raw[done], float(eta[: done + 1].max()))
 
+    def _next_look(self) -> int:
+        return next_event(self.n_samples, first=LOOK_EVERY, grid=LOOK_EVERY, growth=LOOK_GROWTH)
+
+    def _look(self) -> None:
+        """See, where it is due, how much variance the input has along the weights: with white y, M² = ⟨aaᵀ⟩ = WCWᵀ."""
+        if self.n_samples == next_event(self.n_samples - 1, first=LOOK_EVERY, grid=LOOK_EVERY, growth=LOOK_GROWTH):
+            found = float(np.square(np.diag(self.state.M)).sum() / np.square(self.state.W, dtype=np.float64).sum())
+            self.state.gauge[VARIANCE] = min(max(found, VARIANCE_MIN), VARIANCE_MAX)
+
     def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
-        """Learn from one sample that continues the episode; False if the network would diverge, or it is not finite."""
+        """Learn from one sample; see :class:`Network`."""
+        if self.mode.relative:
+            eta = adapted(eta, float(self.state.gauge[VARIANCE]), self.n_streams)
         if not sequential.learn_one(sample, eta, rate, self.n_samples, self.mode, self.state):
             return False
         self.n_samples += 1
         self.n_updates += 1
+        if self.mode.relative:
+            self._look()
         return True
 
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
@@ -101,23 +211,20 @@ class Network:
             return sequential
         return blocked
 
+    def effective_rate(self, eta: float) -> float:
+        """η, or η/(1 + 2η⟨‖x‖²⟩) for the normalised step."""
+        if self.mode.relative:
+            eta = adapted(eta, float(self.state.gauge[VARIANCE]), self.n_streams)
+        power = self.n_features if self.mode.relative else float(self.state.gauge[MEAN_POWER])
+        return eta / (1.0 + 2.0 * eta * power) if self.mode.normalized else eta
+
     def readout(self) -> Readout:
         """Slow directions within the span of W.
 
         The running moments are those of the currents a = Wx and of their difference under one set of weights: M, which
         only mixes the outputs, cancels.
         """
-        k = len(self.state.M)
-        components, delta_values = np.zeros((k, self.n_features)), np.full(k, np.nan)
-        weight = self.state.weights
-        if weight[DIFFERENCE] > 0.0:
-            # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
-            rounding = max(float(np.finfo(self.state.W.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
-            S, D = self.state.S / weight[CURRENT], self.state.D / weight[DIFFERENCE]
-            solution = slow_directions(S, D, tolerance=100 * k * rounding)
-            components[: solution.rank] = fixed_signs(solution.directions @ self.W)
-            delta_values[: solution.rank] = solution.delta_values
-        return Readout(components, delta_values)
+        return read_out(self.k, self.state.S, self.state.D, self.state.weights, self.W)
 
     def constraint_error(self) -> float:
         """‖⟨yyᵀ⟩ − I‖²/k from the running moments of the currents, y = M⁻¹a."""
@@ -127,3 +234,18 @@ class Network:
         M = self.state.M
         whitened = np.linalg.solve(M, np.linalg.solve(M, self.state.S / weight).T)
         return float(np.square(whitened - np.eye(len(M))).sum() / len(M))
+
+
+def read_out(k: int, S: Float64Array, D: Float64Array, weights: Float64Array, W: FloatArray) -> Readout:
+    """The k slowest directions in the span of W, from weighted sums S and D over its currents and their differences."""
+    components, delta_values = np.zeros((k, W.shape[1])), np.full(k, np.nan)
+    if weights[DIFFERENCE] > 0.0:
+        # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
+        rounding = max(float(np.finfo(W.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
+        solution = slow_directions(
+            S / weights[CURRENT], D / weights[DIFFERENCE], n_components=k, tolerance=100 * len(S) * rounding
+        )
+        found = len(solution.directions)
+        components[:found] = fixed_signs(solution.directions @ W)
+        delta_values[:found] = solution.delta_values
+    return Readout(components, delta_values)

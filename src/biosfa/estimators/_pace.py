@@ -2,17 +2,22 @@
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from biosfa.estimators._schedules import InverseTime, LearningRate, rate_at, rates
+from biosfa.estimators._schedules import InverseTime, LearningRate, Schedule, rate_at, rates
 from biosfa.typing import BoolArray, Float64Array
 
-# "auto": η_t = 1/(a + b t) and τ for input of unit mean variance, which relative mode sees to. On 20 random mixtures of
-# slow signals and noise (condition numbers from 36 to 5000) and on white ones, these had low errors and honest moments;
-# a larger τ lets W swing to and fro where the input is ill-conditioned, a smaller one averages slow signals too little.
-AUTO_RATE = InverseTime(a=100.0, b=0.02)
-AUTO_TAU = 2.0
+# "auto", for input of unit mean variance, which relative mode sees to. W: η_t = 1/(AUTO_START + AUTO_DECAY k c t), with
+# the variance c of the input along the weights, see :func:`adapted`. A large η can do no harm, because the normalised
+# step bounds it by 1/2‖x‖²; noise in the outputs grows with kη. M: a window of 300 samples and a third of the stream,
+# longer than the correlation time of any feature that the stream is long enough to show.
+AUTO_START = 30.0
+AUTO_DECAY = 4e-3
+AUTO_LATERAL = InverseTime(a=300.0, b=0.3)
+
+Rates = TypeVar("Rates", float, Float64Array)
 
 # τ where a learning rate is given without one: the paper's for the chaotic series.
 DEFAULT_TAU = 0.5
@@ -23,41 +28,57 @@ class Pace:
     """Rates of W and M as the kernels want them, from the rates as the user gave them."""
 
     learning_rate: LearningRate
-    eta_factor: float  # to be multiplied with the learning rate: η
-    rate_factor: float  # η/τ
-    root: float  # √P for P parallel streams
+    lateral: Schedule | None  # the rate of M, where it is not η/τ
+    tau: float
+    share: float  # of the given rates that each of P parallel streams has, 1/√P for "auto"
+    root: float  # √P
+    window: float  # updates that count; rates do not fall any further after them
 
     @classmethod
-    def build(cls, learning_rate: LearningRate, tau: str | float, n_streams: int) -> "Pace":
+    def build(
+        cls, learning_rate: LearningRate, tau: str | float, *, n_outputs: int, n_streams: int, forget: float | None
+    ) -> "Pace":
         """The pace for "auto" or given rates."""
         root = math.sqrt(n_streams)
-        if isinstance(learning_rate, str):
-            # the updates of P streams are summed and divided by √P; by another √P, and they are averaged
-            return cls(AUTO_RATE, 1.0 / root, 1.0 / (root * (AUTO_TAU if isinstance(tau, str) else tau)), root)
-        return cls(learning_rate, 1.0, 1.0 / (DEFAULT_TAU if isinstance(tau, str) else tau), root)
+        window = math.inf if forget is None else float(forget)
+        given = DEFAULT_TAU if isinstance(tau, str) else float(tau)
+        if not isinstance(learning_rate, str):
+            return cls(learning_rate, None, given, 1.0, root, math.inf)
+        # the updates of P streams are summed and divided by √P; by another √P, and they are averaged
+        automatic = InverseTime(a=AUTO_START, b=AUTO_DECAY * n_outputs)
+        return cls(automatic, AUTO_LATERAL if isinstance(tau, str) else None, given, 1.0 / root, root, window)
 
     def at(self, update: int) -> tuple[float, float]:
         """η and η/τ of one update."""
-        eta = rate_at(self.learning_rate, update)
-        rate = eta * self.rate_factor
+        update = int(min(update, self.window))
+        eta = rate_at(self.learning_rate, update) * self.share
+        rate = eta / self.tau if self.lateral is None else self.lateral(update) * self.share
         if not rate * self.root < 1.0:
             raise self._too_fast(update, rate)
-        return eta * self.eta_factor, rate
+        return eta, rate
 
     def over(self, first: int, starts: BoolArray) -> tuple[Float64Array, Float64Array]:
         """η and η/τ of each row, ``first`` being the number of the next update; those of starts are not used."""
         count = len(starts) - int(np.count_nonzero(starts))
-        eta = rates(self.learning_rate, first, count)
-        rate = eta * self.rate_factor
+        eta = self._scaled(self.learning_rate, self.share, first, count)
+        lateral = None if self.lateral is None else self._scaled(self.lateral, self.share, first, count)
+        rate = eta / self.tau if lateral is None else lateral
         if count and not rate.max() * self.root < 1.0:
             raise self._too_fast(first + int(rate.argmax()), rate.max())
-        if self.eta_factor != 1.0:
-            eta *= self.eta_factor
         if count == len(starts):
             return eta, rate
         all_eta, all_rate = np.zeros(len(starts)), np.zeros(len(starts))
         all_eta[~starts], all_rate[~starts] = eta, rate
         return all_eta, all_rate
+
+    def _scaled(self, schedule: LearningRate, factor: float, first: int, count: int) -> Float64Array:
+        falling = int(min(count, max(0.0, self.window - first)))
+        values = rates(schedule, first, falling)
+        if falling < count:
+            values = np.append(values, np.full(count - falling, rate_at(schedule, int(self.window))))
+        if factor != 1.0:
+            values *= factor
+        return values
 
     def _too_fast(self, update: int, rate: float) -> ValueError:
         streams = "" if self.root == 1.0 else f" times the root of the {round(self.root**2)} streams"
@@ -65,3 +86,13 @@ class Pace:
             f"the learning rate{streams} must stay below tau, or M does not stay positive definite; at update {update} "
             f"their ratio is {rate * self.root:.3g}. Use a smaller learning_rate or a larger tau"
         )
+
+
+def adapted(eta: Rates, variance: float, n_streams: int) -> Rates:
+    """Automatic rates for input that has some other variance c than 1 along the weights.
+
+    W learns along a direction at the rate ηc. In ill-conditioned input slow features often have little variance; then
+    η should fall that much later, 1/(a + bct) in place of 1/(a + bt).
+    """
+    start = AUTO_START * math.sqrt(n_streams)
+    return eta / (start * eta + (1.0 - start * eta) * variance)

@@ -43,6 +43,7 @@ def learn(
     W[:] = state.W
     X[0] = state.x_prev[0]
     power = np.empty(BLOCK)
+    power_prev = float(np.square(X[0]).sum())
     P = np.empty((1 + BLOCK, k), state.W.dtype)
     mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(state.gauge)
     done = 0
@@ -55,8 +56,10 @@ def learn(
         products = gemm(1.0, X[1 : n + 1].T, Z[: k + 1 + n].T, trans_a=True).T
         before = (gauge_before[MEAN_POWER], gauge_before[PEAK_POWER])
         learned = _recur(
-            products, starts[block], eta[block], rate[block], n_seen, mode, state, power, usable, before, P
+            products, starts[block], eta[block], rate[block], n_seen, mode, state, power, power_prev, usable, before, P
         )
+        if learned > 0:
+            power_prev = power[learned - 1]
         gemm(1.0, X[: learned + 1].T, P[: learned + 1], beta=1.0, c=W.T, overwrite_c=True)
         done += learned
         X[0] = X[learned]
@@ -92,6 +95,7 @@ def _recur(
     mode: Mode,
     state: State,
     power: FloatArray,
+    power_prev: float,
     usable: int,
     before: tuple[float, float],
     P: FloatArray,
@@ -124,10 +128,10 @@ def _recur(
             a[i] = products[i, t]
         combine(P[: t + 1], products[k:, t], a)
         multiply(M_inv, a, y)
-        short = shortening(eta[t], power[t], mode.normalized)
         learns = awake and not starts[t]
-        step = a.dtype.type(2.0 * eta[t] * short if learns else 0.0)
-        step_prev = step * share_x_prev
+        rise = 2.0 * eta[t] if learns else 0.0
+        step = a.dtype.type(rise * shortening(eta[t], power[t], mode.normalized))
+        step_prev = a.dtype.type(rise * shortening(eta[t], power_prev, mode.normalized)) * share_x_prev
         own, overlap = a.dtype.type(power[t]), products[k + t, t] * step_prev
         along_x, along_x_prev = P[t + 1], P[t]
         square = 0.0
@@ -145,11 +149,12 @@ def _recur(
         for i in range(k):
             difference[i] = a[i] - a_prev[i]
             a_prev[i] = a_after[i]
-        rho[t] = forgetting(n_seen + t + 1, rate[t])
+        rho[t] = forgetting(n_seen + t + 1, rate[t], mode.window)
         if learns:
-            lateral[t] = rate[t] * short
+            lateral[t] = rate[t]
             update_inverse(M_inv, y_bar, 1.0 - lateral[t], lateral[t], gauge, scratch)
         y_prev[:] = y
+        power_prev = power[t]
     blend_rows(state.M, Y_bar[:n], lateral)
     refresh(state.M, M_inv, gauge)
     keep = blend_rows(state.S, currents[:n], rho)

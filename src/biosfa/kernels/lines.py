@@ -28,11 +28,13 @@ EULER_MAX_STEPS = 100_000
 
 
 @jit
-def centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: FloatArray, power: FloatArray) -> None:
+def centre(
+    raw: FloatArray, n_seen: int, center: bool, window: float, mean: FloatArray, X: FloatArray, power: FloatArray
+) -> None:
     """X ← raw − the running mean through each row, and power ← ‖x‖²; ``n_seen`` rows came before.
 
     Inside the block the mean is carried as a sum of deviations from where it began: a row waits for one addition only,
-    and a float32 X loses little to a large offset.
+    and a float32 X loses little to a large offset. A mean that forgets has to go row by row.
     """
     n, m = raw.shape
     if n == 0:
@@ -40,6 +42,16 @@ def centre(raw: FloatArray, n_seen: int, center: bool, mean: FloatArray, X: Floa
     if center and n_seen == 0:
         for j in range(m):
             mean[j] = raw[0, j]
+    if center and n_seen + n > window:
+        for t in range(n):
+            share = 1.0 / min(float(n_seen + t + 1), window)
+            total = 0.0
+            for j in range(m):
+                mean[j] += share * (raw[t, j] - mean[j])
+                X[t, j] = raw[t, j] - mean[j]
+                total += X[t, j] * X[t, j]
+            power[t] = total
+        return
     if raw.itemsize == 4 and X.itemsize == 4:
         subtract(raw, mean.astype(np.float32), X)
     else:
@@ -75,8 +87,8 @@ def prepare(
 
     ``power`` is ‖x‖² of these rows; mean and gauge move on past them. Returns how many come before one that overflows.
     """
-    centre(raw, n_seen, mode.center, mean, X, power)
-    n, total = len(raw), gauge[MEAN_POWER] * n_seen
+    centre(raw, n_seen, mode.center, mode.window, mean, X, power)
+    n, total = len(raw), gauge[MEAN_POWER] * min(float(n_seen), mode.window)
     usable = n
     block = 0.0
     for t in range(n):
@@ -87,12 +99,12 @@ def prepare(
             usable += 1
     if mode.relative:
         for t in range(n):
-            total += power[t]
-            power[t] *= rescale(X[t], total / (n_seen + t + 1), raw.shape[1]) ** 2
-    else:
-        total += block
+            count = min(float(n_seen + t + 1), mode.window)
+            gauge[MEAN_POWER] += (power[t] - gauge[MEAN_POWER]) / count
+            power[t] *= rescale(X[t], gauge[MEAN_POWER], raw.shape[1]) ** 2
+    elif n > 0:  # here it only serves messages
+        gauge[MEAN_POWER] = (total + block) / (min(float(n_seen), mode.window) + n)
     if n > 0:
-        gauge[MEAN_POWER] = total / (n_seen + n)
         gauge[PEAK_POWER] = max(gauge[PEAK_POWER], power[:n].max())
     return usable
 
@@ -109,7 +121,11 @@ def rescale(x: FloatArray, mean_power: float, m: float) -> float:
 
 @jit
 def shortening(eta: float, power: float, normalized: bool) -> float:
-    """Factor by which the normalised step shortens η and η/τ: 1/(1 + 2η‖x‖²)."""
+    """Factor by which the normalised step shortens what is learned along a sample: 1/(1 + 2η‖x‖²).
+
+    It belongs to the sample, whether that is x_t or x_{t−1}: what x_s adds to W over two updates is then
+    2η(ȳ_s + ȳ_{s+1} − a_s) times one factor, and where y is slow this difference nearly vanishes, x_s large or not.
+    """
     return 1.0 / (1.0 + 2.0 * eta * power) if normalized else 1.0
 
 
@@ -224,9 +240,9 @@ def refresh(M: FloatArray, M_inv: FloatArray, gauge: FloatArray) -> None:
 
 
 @jit
-def forgetting(n_seen: int, rate: float) -> float:
+def forgetting(n_seen: int, rate: float, window: float) -> float:
     """Weight of the newest sample in the running moments."""
-    return min(1.0, max(LOOK_BACK / n_seen, WINDOWS * rate))
+    return min(1.0, max(LOOK_BACK / min(float(n_seen), window), WINDOWS * rate))
 
 
 @jit

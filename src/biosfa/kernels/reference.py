@@ -59,6 +59,7 @@ def learn(
     reversible: bool = False,
     normalized: bool = False,
     center: bool = True,
+    window: float = np.inf,
     gamma: float | None = None,
 ) -> Result:
     """Run Algorithm 1, or 2 if ``reversible``, over samples X of shape (n, m) or P parallel streams (n, P, m).
@@ -74,7 +75,9 @@ def learn(
     starts : array of n bool, optional
         Rows that begin an episode; the first one always does.
     reversible, normalized, center : bool
-        Algorithm 2; η/(1 + 2η Σ‖x‖²/√P) in place of η; subtract the mean through t.
+        Algorithm 2; each sample x counts 1/(1 + 2η Σ‖x‖²/√P) in ΔW; subtract the mean through t.
+    window : float
+        Samples that averages count: after so many, older ones are forgotten exponentially.
     gamma : float, optional
         Run the neural dynamics with this Euler step instead of solving for their rest.
     """
@@ -83,41 +86,48 @@ def learn(
     tau = np.broadcast_to(tau, n)
     W, M = W.copy(), M.copy()
     starts = np.zeros(n, bool) if starts is None else starts
+    mean: Float64Array = np.zeros(X.shape[2])
     x_prev: FloatArray = np.zeros(X.shape[1:])
     y_prev: FloatArray = np.zeros((P, len(W)))
     outputs, currents, differences, rho, has_difference = [], [], [], [], []
     for t in range(n):
-        x = X[t] - (X[: t + 1].mean(axis=(0, 1)) if center else 0.0)
+        if center and t < window:
+            mean = X[: t + 1].mean(axis=(0, 1))
+        elif center:
+            mean = mean + (X[t].mean(axis=0) - mean) / window
+        x = X[t] - mean
         first = bool(starts[t]) or t == 0
         a = x @ W.T
         followed = (t + 1) % P
         currents.append(a[followed])
         differences.append(W @ (x[followed] - x_prev[followed]))
-        rho.append(min(1.0, max(LOOK_BACK / (t + 1), WINDOWS * eta[t] / tau[t])))
+        rho.append(min(1.0, max(LOOK_BACK / min(t + 1, window), WINDOWS * eta[t] / tau[t])))
         has_difference.append(not first)
         if gamma is None:
             y = np.stack([equilibrium(M, a[p]) for p in range(P)])
         else:
             y = np.stack([euler(M, a[p], y_prev[p], gamma) for p in range(P)])
         if not first:
-            step = eta[t] / (1 + 2 * eta[t] * (x**2).sum() / np.sqrt(P)) if normalized else eta[t]
-            x_bar, y_bar = x + x_prev, y + y_prev
+            # in the normalised step a sample counts 1/(1 + 2η‖x‖²), as x_t and as x_{t−1}
+            gain = 1 / (1 + 2 * eta[t] * (x**2).sum() / np.sqrt(P)) if normalized else 1.0
+            gain_prev = 1 / (1 + 2 * eta[t] * (x_prev**2).sum() / np.sqrt(P)) if normalized else 1.0
+            x_bar, y_bar = gain * x + gain_prev * x_prev, y + y_prev
             W_change, M_change = np.zeros_like(W), np.zeros_like(M)
             for p in range(P):
                 if reversible:
-                    W_change += 2 * np.outer(2 * y_bar[p] - a[p], x[p])
+                    W_change += 2 * np.outer(2 * y_bar[p] - a[p], gain * x[p])
                 else:
-                    W_change += 2 * (np.outer(y_bar[p], x_bar[p]) - np.outer(a[p], x[p]))
+                    W_change += 2 * (np.outer(y_bar[p], x_bar[p]) - np.outer(a[p], gain * x[p]))
                 M_change += np.outer(y_bar[p], y_bar[p]) - M
-            W += step * W_change / np.sqrt(P)
-            M += step / tau[t] * M_change / np.sqrt(P)
+            W += eta[t] * W_change / np.sqrt(P)
+            M += eta[t] / tau[t] * M_change / np.sqrt(P)
         x_prev, y_prev = x, y
         outputs.append(y)
     every = np.ones(n, bool)
     return Result(
         W=W,
         M=M,
-        mean=X.mean(axis=(0, 1)) if center else np.zeros(X.shape[2]),
+        mean=mean,
         Y=np.array(outputs),
         S=_forgetful_mean(np.array(currents), np.array(rho), every),
         D=_forgetful_mean(np.array(differences), np.array(rho), np.array(has_difference)),

@@ -76,6 +76,7 @@ def _learn(
     X = np.zeros((min(BLOCK, len(raw)) + 1, width), W.dtype)
     X[0] = state.x_prev[0]
     power = np.empty(BLOCK)
+    power_prev = float(np.square(X[0]).sum())
     a, y, y_bar, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
     along_x, along_x_prev, a_after = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
     mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(gauge)
@@ -104,12 +105,14 @@ def _learn(
                 settle(M, a, y)
             else:
                 multiply(M_inv, a, y)
-            short = shortening(eta[t], power[b], mode.normalized)
-            step = 2.0 * eta[t] * short if awake and not starts[t] else 0.0
+            learns = awake and not starts[t]
+            rise = 2.0 * eta[t] if learns else 0.0
+            step = rise * shortening(eta[t], power[b], mode.normalized)
+            step_prev = rise * share_x_prev * shortening(eta[t], power_prev, mode.normalized)
             for i in range(k):
                 y_bar[i] = y[i] + y_prev[i]
                 along_x[i] = step * (share_x * y_bar[i] - a[i])
-                along_x_prev[i] = step * share_x_prev * y_bar[i]
+                along_x_prev[i] = step_prev * y_bar[i]
                 a_after[i] = a[i] + along_x[i] * power[b] + along_x_prev[i] * overlap
                 square += a_after[i] * a_after[i]
             if b == usable or runs_away(square, peak):
@@ -121,16 +124,18 @@ def _learn(
             for i in range(k):
                 scratch[i] = a[i] - a_prev[i]
                 a_prev[i] = a_after[i]
-            track(a, scratch, starts[t], forgetting(n_seen + b + 1, rate[t]), state.S, state.D, state.weights)
-            if step > 0.0:
+            track(
+                a, scratch, starts[t], forgetting(n_seen + b + 1, rate[t], mode.window), state.S, state.D, state.weights
+            )
+            if learns:
                 for i in range(k):
                     for j in range(width):
                         W[i, j] += along_x[i] * x[j] + along_x_prev[i] * x_prev[j]
-                lateral = rate[t] * short
-                blend(M, 1.0 - lateral, lateral, y_bar)
-                update_inverse(M_inv, y_bar, 1.0 - lateral, lateral, gauge, scratch)
+                blend(M, 1.0 - rate[t], rate[t], y_bar)
+                update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)
                 refresh(M, M_inv, gauge)
             y_prev[:] = y
+            power_prev = power[b]
         n_seen += len(rows)
         X[0] = X[len(rows)]
     state.x_prev[0] = X[0]
@@ -153,6 +158,7 @@ def _learn_single(
     X = np.zeros((min(BLOCK, len(raw)) + 2, width), w.dtype)
     X[1] = state.x_prev[0]
     power = np.empty(BLOCK)
+    power_prev = float(np.square(X[1]).sum())
     mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(state.gauge)
     m, y_prev, a_prev = state.M[0, 0], state.y_prev[0, 0], state.a_prev[0]
     s, d = state.S[0, 0], state.D[0, 0]
@@ -183,9 +189,10 @@ def _learn_single(
             a = current + late_1 * overlap + late_2 * overlap_2
             y = a / m
             y_bar = y + y_prev
-            short = shortening(eta[t], power[b], mode.normalized)
-            step = 2.0 * eta[t] * short if awake and not starts[t] else 0.0
-            late_1, late_2 = step * (share_x * y_bar - a), step * share_x_prev * y_bar
+            learns = awake and not starts[t]
+            rise = 2.0 * eta[t] if learns else 0.0
+            late_1 = rise * shortening(eta[t], power[b], mode.normalized) * (share_x * y_bar - a)
+            late_2 = rise * shortening(eta[t], power_prev, mode.normalized) * share_x_prev * y_bar
             a_after = a + late_1 * power[b] + late_2 * overlap
             if b == usable or runs_away(a * a + a_after * a_after, peak):
                 diverged = True
@@ -195,16 +202,17 @@ def _learn_single(
                 state.gauge[:STALENESS] = gauge_before[:STALENESS]
                 prepare(rows[:b], n_seen, mode, state.mean, state.gauge, X[2:], power)
                 break
-            rho = forgetting(n_seen + b + 1, rate[t])
+            rho = forgetting(n_seen + b + 1, rate[t], mode.window)
             s += rho * (a * a - s)
             weight_s += rho * (1.0 - weight_s)
             if not starts[t]:
                 d += rho * ((a - a_prev) ** 2 - d)
                 weight_d += rho * (1.0 - weight_d)
             a_prev = a_after
-            if step > 0.0:
-                m += rate[t] * short * (y_bar * y_bar - m)
+            if learns:
+                m += rate[t] * (y_bar * y_bar - m)
             y_prev = y
+            power_prev = power[b]
         done += n
         n_seen += n
         X[0] = X[n]

@@ -1,5 +1,6 @@
 """What a network is while it learns: arrays that the kernels change in place, and the mode they run in."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ class Mode(NamedTuple):
     normalized: bool  # shorten the step to η/(1 + 2η‖x‖²)
     reversible: bool  # Algorithm 2 instead of Algorithm 1
     euler: bool  # run the fast dynamics instead of y = M⁻¹a
+    window: float = math.inf  # samples that the mean and other averages count
 
 
 class State(NamedTuple):
@@ -38,7 +40,7 @@ class State(NamedTuple):
     S: Float64Array  # (k, k) running ⟨aaᵀ⟩
     D: Float64Array  # (k, k) running ⟨ȧȧᵀ⟩, ȧ = W(x_t − x_{t−1})
     weights: Float64Array  # (2,) total weights of S and D, see CURRENT and DIFFERENCE
-    gauge: Float64Array  # (3,) scalars that the stream sets itself, see MEAN_POWER, PEAK_POWER and STALENESS
+    gauge: Float64Array  # (4,) scalars that the stream sets itself, see MEAN_POWER and those that follow
 
 
 # Entries of `weights`.
@@ -48,6 +50,7 @@ DIFFERENCE = 1
 # Entries of `gauge`.
 MEAN_POWER = 0  # running mean of ‖x‖², before it is rescaled in relative mode
 PEAK_POWER = 1  # largest ‖x‖² that the network has seen: the explicit step is unstable once 2η‖x‖² > 2
+VARIANCE = 3  # of the rescaled input along the weights, for automatic rates
 STALENESS = 2  # how far M⁻¹ has drifted since it was last computed from M; 1 = due
 
 
@@ -67,5 +70,5 @@ def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.rand
         S=np.zeros((k, k)),
         D=np.zeros((k, k)),
         weights=np.zeros(2),
-        gauge=np.zeros(3),
+        gauge=np.array([0.0, 0.0, 0.0, 1.0]),
     )

@@ -43,6 +43,7 @@ def learn(
     Y_bar = np.empty_like(state.y_prev)
     scratch = np.empty_like(state.a_prev)
     mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(gauge)
+    power_prev = float(np.square(state.x_prev).sum()) / root
     for t in range(n):
         mean_before[:], gauge_before[:] = state.mean, gauge
         power = _prepare(raw[t], n_seen, mode, state.mean, gauge, X)
@@ -61,7 +62,7 @@ def learn(
             A[followed],
             A[followed] - state.a_prev,
             starts[t],
-            forgetting(n_seen, rate[t]),
+            forgetting(n_seen, rate[t], mode.window),
             state.S,
             state.D,
             state.weights,
@@ -74,14 +75,15 @@ def learn(
             Y = A @ M_inv
         if learns:
             Y_bar[:] = Y + state.y_prev
-            step = 2.0 * eta[t] * short / root
+            rise = 2.0 * eta[t] / root
+            step = rise * short
             along_x[:] = step * (share_x * Y_bar - A)
             W += along_x.T @ X
             if not mode.reversible:
-                along_x[:] = step * Y_bar
+                along_x[:] = rise * shortening(eta[t], power_prev, mode.normalized) * Y_bar
                 W += along_x.T @ state.x_prev
             # M += (η/τ√P) Σ(ȳȳᵀ − M)
-            keep, gain = 1.0 - rate[t] * short * root, rate[t] * short / root
+            keep, gain = 1.0 - rate[t] * root, rate[t] / root
             M[:] = keep * M + gain * (Y_bar.T @ Y_bar)
             if 2 * n_streams < k:
                 for p in range(n_streams):
@@ -90,6 +92,7 @@ def learn(
                 gauge[STALENESS] = 1.0
             refresh(M, M_inv, gauge)
         state.x_prev[:] = X
+        power_prev = power
         state.y_prev[:] = Y
         state.a_prev[:] = W @ X[(n_seen + 1) % n_streams]
     return n
@@ -106,7 +109,8 @@ def _prepare(raw: FloatArray, n_seen: int, mode: Mode, mean: FloatArray, gauge: 
         for j in range(m):
             X[p, j] = raw[p, j] - mean[j]
             drift[j] += X[p, j]
-    drift *= 1.0 / (n_streams * (n_seen + 1)) if mode.center else 0.0
+    count = min(float(n_seen + 1), mode.window)
+    drift *= 1.0 / (n_streams * count) if mode.center else 0.0
     mean += drift
     power = 0.0
     for p in range(n_streams):
@@ -114,7 +118,7 @@ def _prepare(raw: FloatArray, n_seen: int, mode: Mode, mean: FloatArray, gauge: 
             X[p, j] -= drift[j]
             power += X[p, j] * X[p, j]
     power /= math.sqrt(n_streams)
-    gauge[MEAN_POWER] += (power - gauge[MEAN_POWER]) / (n_seen + 1)
+    gauge[MEAN_POWER] += (power - gauge[MEAN_POWER]) / count
     if mode.relative:
         factor = rescale(X.reshape(-1), gauge[MEAN_POWER], m * math.sqrt(n_streams))
         power *= factor**2

@@ -1,0 +1,243 @@
+"""The natural-gradient form of Algorithms 1 and 2: ΔW times C_xx⁻¹, which is Bio-SFA on whitened input z = C_xx^−½ x.
+
+    ΔW = 2η(ȳz̄ᵀ − azᵀ),  a = Wz,  y = M⁻¹a
+
+White input allows more than a better conditioned step. The covariance of the currents is WWᵀ, so that W can be brought
+to the form it has at the optimum, W = MV with orthonormal rows of V, without waiting for M to learn it: every so often
+W is orthogonalised, row by row, and M = ⟨ȳȳᵀ⟩ = diag(4 − δ) comes from the running slowness δ of the outputs. Then what
+a sample adds to W over two updates, 2η(ȳ_s + ȳ_{s+1} − a_s), nearly vanishes for slow outputs, and so does the noise
+that fluctuations of a learned M put into W. Three things more:
+
+- W is constant within a block of samples, so that a block is three matrix products.
+- ``GUARDS`` more outputs than asked for take part. A subspace of k + g converges at the gap between δ_k and δ_{k+g+1}
+  instead of δ_{k+1}, and the guards tell how large that gap is: rates fall as slowly as it demands.
+- Features are read from the average of W over the last sixth of the stream, which has much less noise than W.
+
+None of this is local; the state holds no C_ẋẋ or C_x̄x̄ all the same.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from biosfa.kernels._jit import jit
+from biosfa.kernels.lines import LOOK_BACK, blend_rows, shares, shortening
+from biosfa.kernels.state import CURRENT, DIFFERENCE
+from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+BLOCK = 64  # samples for which W is constant
+ORTHOGONALISE = 128  # samples between orthogonalisations
+GUARDS = 2
+
+# η = 1/(2(m + BLOCK) + b n): the sum of a block's steps stays below 1 for white input, where Σ‖z‖² ≈ m BLOCK. Along a
+# feature that is slower by gap, errors fall like n^(−gap/2b): b = gap/8 makes that n⁻⁴, between limits that keep the
+# noise (b large) and the window of W against the features' correlation time (b small) at bay.
+GAP_SHARE = 0.125
+DECAY_MIN, DECAY_MAX = 1e-3, 3e-2
+
+# δ > 2 is faster than noise: M = 4 − δ would let such an output grow too fast, and only the slow ones matter.
+M_MIN = 2.0
+
+# The slowness that M and b follow looks back over a tenth of the stream, the average of W over a sixth.
+RECENT = 10.0
+AVERAGED = 6.0
+
+# What is added to the diagonal of WWᵀ, in units of its trace and the precision: rows that depend on others stay finite.
+RIDGE = 16.0
+
+
+class NaturalState(NamedTuple):
+    """The network on whitened input: K = k + guards outputs, P parallel streams."""
+
+    W: FloatArray  # (K, m)
+    W_mean: FloatArray  # (K, m) running average of W
+    change: FloatArray  # (K, m) ΔW of the open block
+    M: Float64Array  # (K,) diagonal of M
+    z_prev: FloatArray  # (P, m) last input of each stream
+    y_prev: Float64Array  # (P, K) last output of each stream
+    v_prev: Float64Array  # (P, K) currents of W_mean at the last input
+    S: Float64Array  # (K, K) running ⟨vvᵀ⟩ of the currents of W_mean
+    D: Float64Array  # (K, K) running ⟨v̇v̇ᵀ⟩
+    weights: Float64Array  # (2,) total weights of S and D
+    recent: Float64Array  # (2, K) ⟨v²⟩ and ⟨v̇²⟩, with a shorter memory
+    inverse_rate: Float64Array  # (1,) 1/η of the open block, for "auto"
+
+
+def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> NaturalState:
+    """W ~ N(0, 1/m), M = 4I, everything else at rest."""
+    K = min(m, k + GUARDS)
+    W = (rng.standard_normal((K, m)) / np.sqrt(m)).astype(dtype)
+    return NaturalState(
+        W=W,
+        W_mean=W.copy(),
+        change=np.zeros_like(W),
+        M=np.full(K, 4.0),
+        z_prev=np.zeros((n_streams, m), dtype),
+        y_prev=np.zeros((n_streams, K)),
+        v_prev=np.zeros((n_streams, K)),
+        S=np.zeros((K, K)),
+        D=np.zeros((K, K)),
+        weights=np.zeros(2),
+        recent=np.zeros((2, K)),
+        inverse_rate=np.full(1, m + 2.0 * BLOCK),
+    )
+
+
+@jit
+def block_end(n_seen: int) -> int:
+    """Number of samples at which the block after ``n_seen`` ends: a power of two up to BLOCK, then a multiple of it."""
+    end = 1
+    while end <= n_seen and end < BLOCK:
+        end *= 2
+    return end if end > n_seen else (n_seen // BLOCK + 1) * BLOCK
+
+
+@jit
+def learn(
+    Z: FloatArray,
+    starts: BoolArray,
+    eta: FloatArray,
+    n_seen: int,
+    k: int,
+    automatic: bool,
+    normalized: bool,
+    reversible: bool,
+    window: float,
+    state: NaturalState,
+) -> None:
+    """Learn from whitened samples, changing ``state`` in place.
+
+    Parameters
+    ----------
+    Z : (n, m)
+        Whitened samples, the P streams of a step one after the other.
+    starts : (n,)
+        Whether a row begins an episode.
+    eta : (n,)
+        η of each row; not used if ``automatic``.
+    n_seen : int
+        Rows seen before.
+    k : int
+        Outputs asked for; the others are guards.
+    automatic, normalized, reversible : bool
+        Choose η; shorten the step; Algorithm 2.
+    window : float
+        Samples that count: all, if infinite.
+    state
+        See :class:`NaturalState`.
+    """
+    P = len(state.z_prev)
+    done = 0
+    while done < len(Z):
+        end = min(len(Z), done + block_end(n_seen) - n_seen)
+        rows = np.concatenate((state.z_prev, Z[done:end]))
+        _learn_rows(rows, starts[done:end], eta[done:end], n_seen, automatic, normalized, reversible, window, state)
+        state.z_prev[:] = rows[len(rows) - P :]
+        n_seen += end - done
+        done = end
+        if n_seen == block_end(n_seen - 1):
+            _close_block(n_seen, k, window, state)
+
+
+@jit
+def _learn_rows(
+    rows: FloatArray,
+    starts: BoolArray,
+    eta: FloatArray,
+    n_seen: int,
+    automatic: bool,
+    normalized: bool,
+    reversible: bool,
+    window: float,
+    state: NaturalState,
+) -> None:
+    """Add what samples of one block change to ``change`` and to the moments; P rows before them come first."""
+    W, M = state.W, state.M
+    P, K = state.y_prev.shape
+    n = len(starts)
+    share_x, share_x_prev = shares(reversible)
+    samples = rows[P:]
+    A = np.dot(samples, W.T)
+    currents = np.empty((P + n, K))
+    currents[:P] = state.v_prev
+    currents[P:] = np.dot(samples, state.W_mean.T)
+    outputs = np.empty((P + n, K))
+    outputs[:P] = state.y_prev
+    power = np.empty(P + n)
+    for t in range(P + n):
+        square = rows.dtype.type(0.0)
+        row = rows[t]
+        for j in range(len(row)):
+            square += row[j] * row[j]
+        power[t] = square
+    coefficients = np.zeros((P + n, K), W.dtype)
+    differences = currents[P:] - currents[:n]
+    rho, rho_difference = np.empty(n), np.empty(n)
+    for t in range(n):
+        count = min(float(n_seen + t + 1), window)
+        rho[t] = rho_difference[t] = min(1.0, LOOK_BACK / count)
+        memory = min(1.0, RECENT / count)
+        for i in range(K):
+            outputs[P + t, i] = A[t, i] / M[i]
+            state.recent[0, i] += memory * (currents[P + t, i] ** 2 - state.recent[0, i])
+        if starts[t]:
+            rho_difference[t] = 0.0
+            continue
+        rate = 1.0 / state.inverse_rate[0] if automatic else eta[t]
+        step = 2.0 * rate * shortening(rate, power[P + t], normalized)
+        step_prev = 2.0 * rate * shortening(rate, power[t], normalized) * share_x_prev
+        for i in range(K):
+            y_bar = outputs[P + t, i] + outputs[t, i]
+            coefficients[P + t, i] += step * (share_x * y_bar - A[t, i])
+            coefficients[t, i] += step_prev * y_bar
+            state.recent[1, i] += memory * (differences[t, i] ** 2 - state.recent[1, i])
+    change = state.change
+    change += np.dot(coefficients.T, rows)
+    keep = blend_rows(state.S, currents[P:], rho)
+    state.weights[CURRENT] = 1.0 - keep * (1.0 - state.weights[CURRENT])
+    keep = blend_rows(state.D, differences, rho_difference)
+    state.weights[DIFFERENCE] = 1.0 - keep * (1.0 - state.weights[DIFFERENCE])
+    state.y_prev[:] = outputs[n:]
+    state.v_prev[:] = currents[n:]
+
+
+@jit
+def _close_block(n_seen: int, k: int, window: float, state: NaturalState) -> None:
+    """Take the block's change into W, bring W to the form it has at the optimum, and go on with its average."""
+    W, W_mean, M = state.W, state.W_mean, state.M
+    K, m = W.shape
+    W += state.change
+    state.change[:] = 0.0
+    count = min(float(n_seen), window)
+    delta = np.empty(K)
+    for i in range(K):
+        power = state.recent[0, i]
+        delta[i] = state.recent[1, i] / power if power > 0.0 else 2.0
+    if n_seen < BLOCK or n_seen % ORTHOGONALISE == 0:
+        for i in range(K):
+            M[i] = max(M_MIN, 4.0 - delta[i])
+        orthogonalise(W, M)
+    slower = np.sort(delta)
+    gap = slower[K - 1] - slower[k - 1]
+    decay = min(max(GAP_SHARE * gap, DECAY_MIN), DECAY_MAX)
+    state.inverse_rate[0] = m + 2.0 * BLOCK + decay * count
+    block = min(n_seen, BLOCK)
+    gain = W.dtype.type(min(1.0, AVERAGED * block / count))
+    W_mean += gain * (W - W_mean)
+    state.v_prev[:] = np.dot(state.z_prev, W_mean.T)
+
+
+@jit
+def orthogonalise(W: FloatArray, M: Float64Array) -> None:
+    """Gram–Schmidt on the rows of W, from the first on, which get the lengths M: in place."""
+    covariance = np.dot(W, W.T).astype(np.float64)
+    floor = RIDGE * np.finfo(W.dtype).eps * np.trace(covariance)
+    if not floor > 0.0:
+        return
+    for i in range(len(M)):
+        covariance[i, i] += floor
+    factor = np.linalg.inv(np.linalg.cholesky(covariance))
+    for i in range(len(M)):
+        factor[i] *= M[i]
+    W[:] = np.dot(factor.astype(W.dtype), W)
