@@ -1,5 +1,6 @@
 """The network while it learns: its state, which kernel moves it on, and what can be read from it."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import ModuleType
@@ -8,8 +9,8 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
-from biosfa.estimators._events import next_event
 from biosfa.estimators._pace import adapted
+from biosfa.estimators._units import UNITS_SAMPLES, Units, next_look
 from biosfa.exceptions import DivergenceError
 from biosfa.io.model_file import Arrays
 from biosfa.kernels import blocked, sequential, streams
@@ -21,9 +22,7 @@ from biosfa.typing import BoolArray, Float64Array, FloatArray
 BLOCKED_WEIGHTS = 4096
 BLOCKED_ROWS = 16
 
-# With automatic rates the variance of the input along the weights is looked at so often, within these limits.
-LOOK_EVERY = 1024
-LOOK_GROWTH = 1 / 16
+# With automatic rates the variance of the input along the weights is kept within these limits.
 VARIANCE_MIN, VARIANCE_MAX = 1e-6, 100.0
 
 
@@ -127,16 +126,18 @@ class LocalNetwork(Network):
     ) -> None:
         super().__init__(k, m, n_streams, mode, dtype)
         self.state = initial_state(k, m, n_streams, dtype, rng)
+        self.units = Units(m)
 
     @property
     def W(self) -> FloatArray:
-        """Feedforward weights of the input as it comes: without padding, and without the scale of relative mode."""
+        """Feedforward weights of the input as it comes: without padding, and without the scales of relative mode."""
         W = self.state.W[:, : self.n_features]
-        if not self.mode.relative:
-            return W
+        return W * (self._loudness() * self.units.scale).astype(W.dtype) if self.mode.relative else W
+
+    def _loudness(self) -> float:
+        """Factor that brings the input to unit mean variance."""
         power = float(self.state.gauge[MEAN_POWER])
-        scale = np.sqrt(self.n_features * np.sqrt(self.n_streams) / power) if power > 0.0 else 1.0
-        return W * W.dtype.type(scale)
+        return math.sqrt(self.n_features * math.sqrt(self.n_streams) / power) if power > 0.0 else 1.0
 
     @property
     def M(self) -> Float64Array:
@@ -146,11 +147,12 @@ class LocalNetwork(Network):
     @property
     def mean(self) -> Float64Array:
         """Running mean of the input, without padding."""
-        return self.state.mean[: self.n_features]
+        mean = self.state.mean[: self.n_features]
+        return self.units.undo(mean) if self.mode.relative else mean
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """The state: these very arrays."""
-        return self.state._asdict()
+        return {**self.state._asdict(), **self.units.arrays()}
 
     def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
         """Learn from samples; see :class:`Network`."""
@@ -159,10 +161,14 @@ class LocalNetwork(Network):
             return
         begin = 0
         while begin < len(raw):
-            end = min(len(raw), begin + self._next_look() - self.n_samples)
+            end = min(len(raw), begin + next_look(self.n_samples) - self.n_samples)
             part = slice(begin, end)
             rates = adapted(eta[part], float(self.state.gauge[VARIANCE]), self.n_streams)
-            self._advance(raw[part], starts[part], rates, rate[part])
+            before = self.n_samples
+            try:
+                self._advance(self.units.apply(raw[part]), starts[part], rates, rate[part])
+            finally:
+                self.units.observe(raw[part][: self.n_samples - before], before)
             self._look()
             begin = end
 
@@ -173,24 +179,37 @@ class LocalNetwork(Network):
         if done < len(raw):
             self.raise_divergence(raw[done], float(eta[: done + 1].max()))
 
-    def _next_look(self) -> int:
-        return next_event(self.n_samples, first=LOOK_EVERY, grid=LOOK_EVERY, growth=LOOK_GROWTH)
-
     def _look(self) -> None:
-        """See, where it is due, how much variance the input has along the weights: with white y, M² = ⟨aaᵀ⟩ = WCWᵀ."""
-        if self.n_samples == next_event(self.n_samples - 1, first=LOOK_EVERY, grid=LOOK_EVERY, growth=LOOK_GROWTH):
-            found = float(np.square(np.diag(self.state.M)).sum() / np.square(self.state.W, dtype=np.float64).sum())
-            self.state.gauge[VARIANCE] = min(max(found, VARIANCE_MIN), VARIANCE_MAX)
+        """Where it is due, see how much each column of the input varies, and how much it does along the weights."""
+        if self.n_samples != next_look(self.n_samples - 1):
+            return
+        state, m = self.state, self.n_features
+        if self.n_samples <= UNITS_SAMPLES:
+            loudness, scale = self._loudness(), self.units.scale.copy()
+            power = self.units.renew(self.n_samples * self.n_streams)
+            if power > 0.0:
+                state.gauge[MEAN_POWER] = power * math.sqrt(self.n_streams)
+            if self.mode.center:
+                state.mean[:m] = self.units.column_mean * self.units.scale
+            if scale.any():  # else the weights are those they began with
+                ratio = (self.units.scale / scale * self._loudness() / loudness).astype(state.W.dtype)
+                state.W[:, :m] /= ratio
+                state.x_prev[:, :m] *= ratio
+        # with white y, M² = ⟨aaᵀ⟩ = WCWᵀ
+        found = float(np.square(np.diag(state.M)).sum() / np.square(state.W, dtype=np.float64).sum())
+        state.gauge[VARIANCE] = min(max(found, VARIANCE_MIN), VARIANCE_MAX)
 
     def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
         """Learn from one sample; see :class:`Network`."""
         if self.mode.relative:
             eta = adapted(eta, float(self.state.gauge[VARIANCE]), self.n_streams)
-        if not sequential.learn_one(sample, eta, rate, self.n_samples, self.mode, self.state):
+        scaled = self.units.apply(sample) if self.mode.relative else sample
+        if not sequential.learn_one(scaled, eta, rate, self.n_samples, self.mode, self.state):
             return False
         self.n_samples += 1
         self.n_updates += 1
         if self.mode.relative:
+            self.units.observe(sample[None], self.n_samples - 1)
             self._look()
         return True
 

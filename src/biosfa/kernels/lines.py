@@ -80,6 +80,17 @@ def subtract(raw: FloatArray, offset: FloatArray, X: FloatArray) -> None:
 
 
 @jit
+def add_scatter_of_columns(rows: FloatArray, n_seen: int, mean: FloatArray, scatter: FloatArray) -> None:
+    """Mean and Σ(x − mean)² of each column, ``n_seen`` rows having come before (Welford 1962)."""
+    for t in range(len(rows)):
+        share = 1.0 / (n_seen + t + 1)
+        for j in range(len(mean)):
+            deviation = rows[t, j] - mean[j]
+            mean[j] += share * deviation
+            scatter[j] += deviation * (rows[t, j] - mean[j])
+
+
+@jit
 def prepare(
     raw: FloatArray, n_seen: int, mode: Mode, mean: FloatArray, gauge: FloatArray, X: FloatArray, power: FloatArray
 ) -> int:

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from biosfa.kernels._jit import jit
-from biosfa.kernels.lines import LOOK_BACK, blend_rows, shares, shortening
+from biosfa.kernels.lines import blend_rows, shares, shortening
 from biosfa.kernels.state import CURRENT, DIFFERENCE
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
-BLOCK = 64  # samples for which W is constant
+BLOCK = 32  # samples for which W is constant
 ORTHOGONALISE = 128  # samples between orthogonalisations
 GUARDS = 2
 
@@ -39,7 +39,8 @@ DECAY_MIN, DECAY_MAX = 1e-3, 3e-2
 # δ > 2 is faster than noise: M = 4 − δ would let such an output grow too fast, and only the slow ones matter.
 M_MIN = 2.0
 
-# The slowness that M and b follow looks back over a tenth of the stream, the average of W over a sixth.
+# The slowness that M and b follow looks back over a tenth of the stream, the average of W and its moments over a sixth:
+# what was seen while C_xx was hardly known must be forgotten soon.
 RECENT = 10.0
 AVERAGED = 6.0
 
@@ -176,7 +177,7 @@ def _learn_rows(
     rho, rho_difference = np.empty(n), np.empty(n)
     for t in range(n):
         count = min(float(n_seen + t + 1), window)
-        rho[t] = rho_difference[t] = min(1.0, LOOK_BACK / count)
+        rho[t] = rho_difference[t] = min(1.0, AVERAGED / count)
         memory = min(1.0, RECENT / count)
         for i in range(K):
             outputs[P + t, i] = A[t, i] / M[i]
