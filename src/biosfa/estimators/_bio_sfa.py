@@ -24,6 +24,7 @@ from biosfa.estimators._validation import (
     check_samples,
     unchanged_on_error,
 )
+from biosfa.estimators._watch import Watch, look
 from biosfa.exceptions import DivergenceError
 from biosfa.io.model_file import Arrays
 from biosfa.kernels.state import Mode
@@ -52,14 +53,25 @@ class BioSFA(SlowFeatureEstimator):
         Samples in a delay vector; 1 is no embedding.
     learning_rate : "auto", float, schedule or callable, default="auto"
         η: a number, :class:`InverseTime`, :class:`Annealed`, or a function of the number of the update, t = 1, 2, …
-        "auto" is 1/(100 + 0.02 t) for the input divided by its running root mean square: it needs no units, and suits
-        input that is not too ill-conditioned.
+        "auto" falls with the number of samples, the faster the more of the input's variance the features have, for
+        columns that are brought to unit variance: it needs no units.
     tau : "auto" or float, default="auto"
-        τ, the ratio of the rates of W and M. η must stay below τ; η√P with P parallel streams. "auto" is 2 with
-        ``learning_rate="auto"``, where it refers to the rescaled input, and 0.5, the paper's, with a given rate.
+        τ, the ratio of the rates of W and M. η must stay below τ; η√P with P parallel streams. "auto" lets M average
+        over a third of the stream where the rate is "auto", and is 0.5, the paper's, where a rate is given. Not used
+        with a preconditioner.
     step : {"auto", "explicit", "normalized"}, default="auto"
-        The paper's step η, unstable once 2η‖x‖² > 2, or η/(1 + 2η‖x‖²), which no large sample upsets. "auto" is
-        normalized where the rate is "auto", and explicit where a rate is given.
+        The paper's step η, unstable once 2η‖x‖² > 2, or one in which each sample x counts 1/(1 + 2η‖x‖²), which no
+        large sample upsets. "auto" is normalized where the rate is "auto", and explicit where a rate is given.
+    preconditioner : None or "whiten", default=None
+        None is the paper's rule, which is local: every synapse learns from what its two neurons know. "whiten" follows
+        the natural gradient, ΔW C_xx⁻¹ with C_xx learned from the stream, and keeps the outputs uncorrelated itself. It
+        needs a hundred times fewer samples, and is not local.
+    whitening_rank : "auto", "full" or int, default="auto"
+        All of C_xx, at O(m²) a sample, or its diagonal and so many directions, at O(m(k + rank)). "auto" is all up to
+        1000 expanded features and 32 directions beyond. Only matters with a preconditioner.
+    forget : float, optional
+        Samples that count, for streams that change: means, moments and automatic rates look back over about so many.
+        Without it the whole stream counts, and automatic rates fall for ever.
     dynamics : {"equilibrium", "euler"}, default="equilibrium"
         Compute y = M⁻¹a directly, or run the neural dynamics to rest as the paper's circuit does: slow, and the same.
     center : bool, default=True
@@ -350,6 +362,23 @@ class BioSFA(SlowFeatureEstimator):
         plan = self._signal.plan(*self._samples(X, lengths), continued=False)
         return self._project(plan, solve(self.M_, self._network.W, assume_a="pos"))
 
+    def watch(self) -> Watch:
+        """How learning goes: slowness, constraint error, effective rate, and a warning if something looks wrong.
+
+        It costs an eigenproblem of k × k, and can be asked for at any time.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from biosfa import BioSFA
+        >>> X = np.random.default_rng(0).standard_normal((5000, 4)) * 100
+        >>> net = BioSFA(1, learning_rate=6e-6, random_state=0).partial_fit(X)
+        >>> print(net.watch().warning)  # doctest: +ELLIPSIS
+        2η‖x‖² is ... for the largest sample so far, and the explicit step is unstable beyond 2: ...
+        """
+        check_is_fitted(self)
+        return look(self._network, self._pace.at(self._network.n_updates + 1)[0])
+
     @property
     def components_(self) -> Float64Array:
         """Directions in the expanded signal, in order of slowness."""
@@ -512,7 +541,7 @@ class BioSFA(SlowFeatureEstimator):
                 for end in recorder.rows_due(self._network.n_updates + np.cumsum(~starts)):
                     part = slice(begin, end)
                     self._network.advance(x[part], starts[part], eta[part], rate[part])
-                    recorder.record(self.n_updates_, self.W_, self.M_)
+                    recorder.record(self.n_updates_, self.W_, self.M_, self.watch())
                     begin = end
             self._network.advance(x[begin:], starts[begin:], eta[begin:], rate[begin:])
         except DivergenceError:

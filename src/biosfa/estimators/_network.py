@@ -90,6 +90,10 @@ class Network(ABC):
     def effective_rate(self, eta: float) -> float:
         """What the rate η comes to for a sample of mean power."""
 
+    def strain(self, eta: float) -> float:
+        """2η‖x‖² of the largest sample so far, where it matters: 0 for the normalised step."""
+        return 0.0
+
     @abstractmethod
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
         """Raise DivergenceError for a sample that was not learned from."""
@@ -236,6 +240,10 @@ class LocalNetwork(Network):
             eta = adapted(eta, float(self.state.gauge[VARIANCE]), self.n_streams)
         power = self.n_features if self.mode.relative else float(self.state.gauge[MEAN_POWER])
         return eta / (1.0 + 2.0 * eta * power) if self.mode.normalized else eta
+
+    def strain(self, eta: float) -> float:
+        """2η‖x‖² of the largest sample so far, where it matters: 0 for the normalised step."""
+        return 0.0 if self.mode.normalized else 2.0 * eta * float(self.state.gauge[PEAK_POWER])
 
     def readout(self) -> Readout:
         """Slow directions within the span of W.

@@ -1,10 +1,11 @@
-"""Keeps the weights of a network at certain updates, for curves of error against samples."""
+"""Keeps the weights of a network at certain updates, and how learning went, for curves against samples."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count, pairwise
 
 import numpy as np
 
+from biosfa.estimators._watch import Watch
 from biosfa.typing import Float64Array, FloatArray, IntArray
 
 
@@ -29,6 +30,10 @@ class Recorder:
         Feedforward weights after each of them.
     M : array of shape (n_records, n_components, n_components)
         Lateral weights.
+    delta_values : array of shape (n_records, n_components)
+        Slowness of the features, from the network's running moments.
+    constraint_error, learning_rate : arrays of shape (n_records,)
+        How far the outputs were from white, and the effective rate.
 
     Examples
     --------
@@ -55,6 +60,7 @@ class Recorder:
         self._due: Iterator[int] = log_spaced(per_decade) if steps is None else iter(steps)
         self._next = next(self._due, None)
         self._records: list[tuple[int, FloatArray, Float64Array]] = []
+        self._watches: list[Watch] = []
 
     @property
     def steps(self) -> IntArray:
@@ -70,6 +76,21 @@ class Recorder:
     def M(self) -> Float64Array:
         """Lateral weights after each of them."""
         return np.array([M for _, _, M in self._records])
+
+    @property
+    def delta_values(self) -> Float64Array:
+        """Slowness of the features after each of them, as the network saw it."""
+        return np.array([watch.delta_values for watch in self._watches])
+
+    @property
+    def constraint_error(self) -> Float64Array:
+        """How far the outputs were from white after each of them, as the network saw it."""
+        return np.array([watch.constraint_error for watch in self._watches])
+
+    @property
+    def learning_rate(self) -> Float64Array:
+        """Effective learning rate after each of them."""
+        return np.array([watch.learning_rate for watch in self._watches])
 
     def rows_due(self, updates: IntArray) -> Iterator[int]:
         """Numbers of rows after which to record, where ``updates`` counts the updates made after each row."""
@@ -87,9 +108,11 @@ class Recorder:
         """Whether to record after this update."""
         return any(self.rows_due(np.array([step])))
 
-    def record(self, step: int, W: FloatArray, M: Float64Array) -> None:
-        """Keep the weights after an update."""
+    def record(self, step: int, W: FloatArray, M: Float64Array, watch: Watch | None = None) -> None:
+        """Keep the weights after an update, and how learning went."""
         self._records.append((step, W, M))
+        if watch is not None:
+            self._watches.append(watch)
 
 
 def log_spaced(per_decade: int) -> Iterator[int]:

@@ -17,6 +17,7 @@ def draw_figures(folder: Path, curves: Arrays, found: dict[str, Any], example: B
     """Draw and save all figures of the experiment."""
     draw_panels(folder, curves)
     draw_comparison(folder, curves, found)
+    draw_tuned(folder, curves, found)
     for rule in ("bio-sfa", "reversible"):
         with figure(7.2, 2.8) as drawn:
             draw_network(example.set_params(rule=rule), drawn)
@@ -82,6 +83,54 @@ def draw_comparison(folder: Path, curves: Arrays, found: dict[str, Any]) -> None
         constraint.set(title="constraint error", xlabel="time step", xscale="log", yscale="log")
         constraint.legend()
         save(drawn, folder, "comparison")
+
+
+def draw_tuned(folder: Path, curves: Arrays, found: dict[str, Any]) -> None:
+    """Errors with automatic rates beside those of the paper's rule and rates, and what the watch on learning shows."""
+    with figure(9.5, 3.4) as drawn:
+        error, watch = drawn.subplots(1, 2)
+        shown = curves["steps"] >= FIRST_SHOWN
+        band(
+            error,
+            curves["steps"][shown],
+            curves["error_bio-sfa"][:, shown],
+            color=COLORS["bio-sfa"],
+            label="paper's rule and rates",
+        )
+        shown = curves["steps_tuned"] >= FIRST_SHOWN
+        for name, label in (("auto", "paper's rule, automatic rates"), ("whiten", 'preconditioner="whiten"')):
+            band(
+                error, curves["steps_tuned"][shown], curves[f"error_{name}"][:, shown], color=COLORS[name], label=label
+            )
+        exact = curves["error_exact"] > 0
+        error.plot(
+            curves["steps_exact"][exact],
+            curves["error_exact"][exact],
+            color=COLORS["exact"],
+            ls="--",
+            lw=1.2,
+            label="exact SFA",
+        )
+        error.set(title="error", xlabel="samples", xscale="log", yscale="log", ylim=(1e-8, None))
+        error.legend()
+        steps = curves["watched_steps"]
+        shown = steps >= FIRST_SHOWN
+        for key, label, style in (
+            ("delta", "slowness δ", "-"),
+            ("constraint_error", "constraint error", "--"),
+            ("learning_rate", "effective rate η", ":"),
+        ):
+            watch.plot(
+                steps[shown],
+                np.median(curves[f"{key}_whiten"], axis=0)[shown],
+                style,
+                color=COLORS["whiten"],
+                label=label,
+            )
+        watch.axhline(found["lambda_slow"], color="0.6", lw=1, label=r"$\lambda_\mathrm{slow}$")
+        watch.set(title="what the network sees of itself", xlabel="samples", xscale="log", yscale="log")
+        watch.legend()
+        save(drawn, folder, "tuned")
 
 
 def _standard(values: Any) -> Any:

@@ -93,6 +93,28 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
         ]
         + [[f"offline, {found['offline']['steps']:,} steps", f"{found['offline']['error']:.4g}", "", ""]],
     )
+    report.heading("No rates chosen by hand")
+    report.picture(
+        folder / "tuned.png",
+        "Left: one pass over the series with automatic rates, with the paper's local rule and with "
+        "preconditioner=“whiten”, which is not local, beside the paper's own rates. Right: slowness, constraint error "
+        "and effective rate of the latter, as the network knows them while it learns (median of the runs).",
+    )
+    asked = list(found["tuned"]["whiten"]["error_median"])
+    report.table(
+        ["error: median (greatest)", *(f"{int(samples):,} samples" for samples in asked), "correlation, least"],
+        [
+            [
+                name,
+                *(f"{own['error_median'][samples]:.2g} ({own['error_max'][samples]:.2g})" for samples in asked),
+                f"{min(own['correlation']):.4f}",
+            ]
+            for name, own in (
+                ("paper's rule, automatic rates", found["tuned"]["auto"]),
+                ("preconditioner=“whiten”", found["tuned"]["whiten"]),
+            )
+        ],
+    )
     report.heading("Other series")
     report.paragraph(
         "Each seed draws another driving force, and how fast a network converges depends on it. For variant “code”, "

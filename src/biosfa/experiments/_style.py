@@ -16,6 +16,8 @@ COLORS = {
     "bio-sfa": "#1a8a3c",
     "reversible": "#2563ab",
     "offline": "#8a4fbf",
+    "auto": "#d98a1f",
+    "whiten": "#c0267e",
     "exact": "#222222",
     "force": "#d1342f",
     "series": "#111111",

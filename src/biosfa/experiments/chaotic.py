@@ -31,6 +31,7 @@ LEARNING_RATE = InverseTime(a=1e4, b=1e-4)
 TAU = 0.5
 
 RULES = ("bio-sfa", "reversible")
+TUNED: dict[str, dict[str, Any]] = {"auto": {}, "whiten": {"preconditioner": "whiten"}}  # no rate chosen by hand
 SHOWN = 5000  # steps in the panels, as in the paper
 CHUNK = 20_000  # rows learned between two looks at the progress bar; few enough to be read from memory once
 LOOP_STEPS = 20_000  # steps of the NumPy loop that are timed
@@ -111,6 +112,9 @@ def tasks(config: ChaoticConfig) -> list[Task]:
     def network(rule: str, run: int, seed: int) -> Callable[[Callable[[int], None]], Arrays]:
         return lambda report: run_network(config, rule, run, seed, report)
 
+    def tuned(name: str, run: int) -> Callable[[Callable[[int], None]], Arrays]:
+        return lambda report: run_tuned(config, name, run, report)
+
     def offline(report: Callable[[int], None]) -> Arrays:
         return run_offline(config)
 
@@ -123,6 +127,11 @@ def tasks(config: ChaoticConfig) -> list[Task]:
         *(
             Task(f"{rule}-{run:02d}", config.steps, network(rule, run, config.seed))
             for rule in RULES
+            for run in range(config.runs)
+        ),
+        *(
+            Task(f"tuned-{name}-{run:02d}", config.samples, tuned(name, run))
+            for name in TUNED
             for run in range(config.runs)
         ),
         *(Task(f"bio-sfa-series-{seed:02d}", config.steps, network("bio-sfa", 0, seed)) for seed in others(config)),
@@ -201,6 +210,28 @@ def run_network(config: ChaoticConfig, rule: str, run: int, seed: int, report: C
     }
 
 
+def run_tuned(config: ChaoticConfig, name: str, run: int, report: Callable[[int], None]) -> Arrays:
+    """One network with automatic rates, one pass over the series."""
+    X, moments = signal(config, config.seed)
+    net = BioSFA(1, random_state=run, **TUNED[name])
+    recorder = Recorder(steps=[step for step in iter_until(log_spaced(10), len(X) - 1) if step >= X.shape[1]])
+    for begin in range(0, len(X), CHUNK):
+        net.partial_fit(X[begin : begin + CHUNK], recorder=recorder)
+        report(min(CHUNK, len(X) - begin))
+    force = load(config, config.seed).driving_force
+    return {
+        "steps": np.append(recorder.steps, net.n_updates_),
+        "error": np.append(
+            metrics.slowness_error(recorder.W, moments), metrics.slowness_error(net.components_, moments)
+        ),
+        "watched_steps": recorder.steps,
+        "delta": recorder.delta_values[:, 0],
+        "constraint_error": recorder.constraint_error,
+        "learning_rate": recorder.learning_rate,
+        "correlation": np.array(abs(np.corrcoef(net.transform(X)[:, 0], force)[0, 1])),
+    }
+
+
 def run_offline(config: ChaoticConfig) -> Arrays:
     """The offline algorithm on the covariances of the whole series."""
     X, moments = signal(config, config.seed)
@@ -238,6 +269,7 @@ def summarize(config: ChaoticConfig, results: dict[str, Result]) -> tuple[dict[s
     def at_fifths(values: Float64Array) -> dict[str, float]:
         return {str(steps[i]): float(values[i]) for i in fifths}
 
+    tuned = {name: [arrays[f"tuned-{name}-{run:02d}"] for run in range(config.runs)] for name in TUNED}
     series = {
         config.seed: runs["bio-sfa"][0],
         **{seed: arrays[f"bio-sfa-series-{seed:02d}"] for seed in others(config)},
@@ -256,6 +288,14 @@ def summarize(config: ChaoticConfig, results: dict[str, Result]) -> tuple[dict[s
             "correlation": [float(run["correlation"]) for run in runs["reversible"]],
         },
         "offline": {"steps": int(arrays["offline"]["steps"][-1]), "error": float(arrays["offline"]["error"][-1])},
+        "tuned": {
+            name: {
+                "error_median": error_after(own[0]["steps"], np.median([run["error"] for run in own], axis=0)),
+                "error_max": error_after(own[0]["steps"], np.max([run["error"] for run in own], axis=0)),
+                "correlation": [float(run["correlation"]) for run in own],
+            }
+            for name, own in tuned.items()
+        },
         "series": [
             {
                 "seed": seed,
@@ -272,6 +312,13 @@ def summarize(config: ChaoticConfig, results: dict[str, Result]) -> tuple[dict[s
         "steps": steps,
         **{f"error_{rule}": errors[rule] for rule in RULES},
         **{f"constraint_error_{rule}": constraint[rule] for rule in RULES},
+        **{
+            f"{key}_{name}": np.stack([run[key] for run in own])
+            for name, own in tuned.items()
+            for key in ("error", "delta", "constraint_error", "learning_rate")
+        },
+        "steps_tuned": tuned["whiten"][0]["steps"],
+        "watched_steps": tuned["whiten"][0]["watched_steps"],
         "steps_offline": arrays["offline"]["steps"],
         "error_offline": arrays["offline"]["error"],
         "steps_exact": arrays["exact"]["steps"],
@@ -281,6 +328,12 @@ def summarize(config: ChaoticConfig, results: dict[str, Result]) -> tuple[dict[s
         "last_output": shown["last_output"],
     }
     return json.loads(json.dumps(found)), curves
+
+
+def error_after(steps: IntArray, errors: Float64Array) -> dict[str, float]:
+    """Errors at the samples that people ask about: the last record at or before each."""
+    asked = [samples for samples in (10_000, 20_000, 100_000, 1_000_000) if samples <= steps[-1] + 1]
+    return {str(samples): float(errors[np.searchsorted(steps, samples, side="right") - 1]) for samples in asked}
 
 
 def time_numpy_loop(config: ChaoticConfig) -> float:
