@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean clean-kernels
+.PHONY: demo test lint bench bench-convergence clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -18,6 +18,9 @@ lint: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench.py
+
+bench-convergence: $(VENV)/.installed
+	$(BIN)/python benchmarks/convergence.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -77,10 +77,14 @@ def test_is_the_algorithm_of_the_paper():
             {"n_components": 2, "n_delays": 2, "expansion": "quadratic", "learning_rate": 1e-3},
             {"n_components": 2, "learning_rate": lambda t: 0.01 / t, "center": False, "step": "normalized"},
             {"n_components": 16, "expansion": "quadratic", "n_delays": 5},
+            {"n_components": 2, "forget": 60},
+            {"n_components": 2, "preconditioner": "whiten"},
+            {"n_components": 2, "preconditioner": "whiten", "whitening_rank": 3, "forget": 90},
+            {"n_components": 1, "preconditioner": "whiten", "learning_rate": 0.01, "rule": "reversible", "n_delays": 2},
         ]
     ),
 )
-@settings(max_examples=100)
+@settings(max_examples=150)
 def test_chunks_change_nothing_but_rounding(cuts, ends, parameters):
     X = slow_mixture(200, times=(30.0, 5.0), n_noise=3, seed=1)[1] + 3.0
     ends = sorted({*ends, 200})
@@ -100,7 +104,17 @@ def test_chunks_change_nothing_but_rounding(cuts, ends, parameters):
     np.testing.assert_allclose(chunked.transform(X), whole.transform(X), rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"n_delays": 2}, {"expansion": "quadratic"}, {"dtype": np.float32}])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"n_delays": 2},
+        {"expansion": "quadratic"},
+        {"dtype": np.float32},
+        {"preconditioner": "whiten"},
+        {"forget": 50},
+    ],
+)
 def test_one_sample_at_a_time_is_the_same(parameters):
     X = slow_mixture(200, seed=2)[1]
     whole = BioSFA(2, random_state=0, **parameters).partial_fit(X)
@@ -122,11 +136,18 @@ def test_neural_dynamics_end_where_the_direct_solution_is():
     assert deviation(euler.M_, direct.M_) < 1e-9
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_auto_rates_follow_the_scale_of_the_input(scale):
+@pytest.mark.parametrize("scale", [1e-6, 1e6, np.geomspace(1e-6, 1e6, 10)], ids=["small", "large", "mixed"])
+@pytest.mark.parametrize("expansion", [None, "quadratic"])
+@pytest.mark.parametrize(
+    "parameters", [{}, {"preconditioner": "whiten"}, {"preconditioner": "whiten", "whitening_rank": 4}]
+)
+def test_auto_rates_do_not_depend_on_units(scale, expansion, parameters):
+    """Not even in a quadratic expansion, which has columns in units of x and of x²."""
     X = slow_mixture(5000, seed=4)[1]
-    plain, scaled = (BioSFA(2, random_state=0).fit(factor * X) for factor in (1.0, scale))
-    np.testing.assert_allclose(scaled.transform(scale * X), plain.transform(X), rtol=1e-6, atol=1e-8)
+    plain, scaled = (BioSFA(2, random_state=0, expansion=expansion, **parameters).fit(f * X) for f in (1.0, scale))
+    ours, theirs = scaled.transform(scale * X), plain.transform(X)
+    signs = np.sign((ours * theirs).sum(axis=0))  # which entry of a component is largest does depend on units
+    np.testing.assert_allclose(signs * ours, theirs, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(scaled.delta_values_, plain.delta_values_, rtol=1e-6)
 
 

@@ -128,7 +128,7 @@ def test_everything_promised_is_in_the_folder(finished):
 def test_report_is_one_self_contained_file(finished):
     page = (finished / "report.html").read_text(encoding="utf-8")
     sources = re.findall(r'(?:src|href)="([^"]{0,40})', page)
-    assert len(sources) == 4
+    assert len(sources) == 5
     assert all(source.startswith("data:image/png;base64,") for source in sources)
     assert "<script" not in page
     assert "biosfa reproduce chaotic" in page

@@ -28,6 +28,8 @@ MODELS = {
     "large": BioSFA(
         16, n_delays=5, expansion=QuadraticExpansion(), dtype=np.float32, random_state=np.random.RandomState(0)
     ),
+    "whiten": BioSFA(2, preconditioner="whiten", random_state=0),
+    "whiten-large": BioSFA(4, n_delays=3, expansion="quadratic", preconditioner="whiten", whitening_rank=5, forget=80),
     "reversible": BioSFA(2, rule="reversible", learning_rate=Annealed(1e-3, 100.0), dynamics="euler", center=False),
 }
 

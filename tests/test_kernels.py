@@ -42,6 +42,7 @@ def streams_of_samples(draw, n_streams):
             reversible=draw(st.booleans()),
             # η/τ near 1/2 leaves M nearly singular, and the dynamics would take for ever
             euler=tau > 0.002 and draw(st.booleans()),
+            window=draw(st.sampled_from([np.inf, 7.0, 40.0])),
         ),
         "cuts": sorted(draw(st.lists(st.integers(0, n), max_size=4))),
         "k": k,
@@ -61,6 +62,7 @@ def run_reference(problem):
         reversible=mode.reversible,
         normalized=mode.normalized,
         center=mode.center,
+        window=mode.window,
     )
 
 

@@ -266,12 +266,12 @@ class LocalNetwork(Network):
 def read_out(k: int, S: Float64Array, D: Float64Array, weights: Float64Array, W: FloatArray) -> Readout:
     """The k slowest directions in the span of W, from weighted sums S and D over its currents and their differences."""
     components, delta_values = np.zeros((k, W.shape[1])), np.full(k, np.nan)
-    if weights[DIFFERENCE] > 0.0:
-        # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
-        rounding = max(float(np.finfo(W.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
-        solution = slow_directions(
-            S / weights[CURRENT], D / weights[DIFFERENCE], n_components=k, tolerance=100 * len(S) * rounding
-        )
+    # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
+    tolerance = 100 * len(S) * max(float(np.finfo(W.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
+    loud = np.diag(S) > tolerance * np.diag(S).max()  # other outputs are nothing but rounding
+    if loud.any() and weights[DIFFERENCE] > 0.0:
+        S, D, W = S[np.ix_(loud, loud)] / weights[CURRENT], D[np.ix_(loud, loud)] / weights[DIFFERENCE], W[loud]
+        solution = slow_directions(S, D, n_components=k, tolerance=tolerance)
         found = len(solution.directions)
         components[:found] = fixed_signs(solution.directions @ W)
         delta_values[:found] = solution.delta_values

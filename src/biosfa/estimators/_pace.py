@@ -11,11 +11,11 @@ from biosfa.typing import BoolArray, Float64Array
 
 # "auto", for input of unit mean variance, which relative mode sees to. W: η_t = 1/(AUTO_START + AUTO_DECAY k c t), with
 # the variance c of the input along the weights, see :func:`adapted`. A large η can do no harm, because the normalised
-# step bounds it by 1/2‖x‖²; noise in the outputs grows with kη. M: a window of 300 samples and a third of the stream,
+# step bounds it by 1/2‖x‖²; noise in the outputs grows with kη. M: a window of 1000 samples and a third of the stream,
 # longer than the correlation time of any feature that the stream is long enough to show.
 AUTO_START = 30.0
 AUTO_DECAY = 4e-3
-AUTO_LATERAL = InverseTime(a=300.0, b=0.3)
+AUTO_LATERAL = InverseTime(a=1000.0, b=0.3)
 
 Rates = TypeVar("Rates", float, Float64Array)
 

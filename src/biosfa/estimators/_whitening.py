@@ -41,9 +41,10 @@ class Whitening(ABC):
 
     def take(self, X: FloatArray) -> FloatArray:
         """Whitened samples; they are taken into the sums."""
-        keep = (1.0 - 1.0 / self.window) ** len(X) if np.isfinite(self.window) else 1.0
-        self.total *= keep
-        self.total += len(X)
+        keep = 1.0 - 1.0 / self.window
+        left = keep ** len(X)
+        self.total *= left
+        self.total += len(X) if keep == 1.0 else (1.0 - left) * self.window  # Σ keepⁱ
         return self._take(X, keep)
 
     @property
@@ -53,7 +54,7 @@ class Whitening(ABC):
 
     @abstractmethod
     def _take(self, X: FloatArray, keep: float) -> FloatArray:
-        """Whitened samples; they are taken into the sums, of which ``keep`` is to be kept."""
+        """Whitened samples; they are taken into the sums, of which each sample leaves ``keep``."""
 
     @abstractmethod
     def apply(self, X: FloatArray) -> FloatArray:

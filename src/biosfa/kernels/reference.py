@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from biosfa.kernels import natural
 from biosfa.kernels.lines import LOOK_BACK, WINDOWS
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
@@ -132,6 +133,99 @@ def learn(
         S=_forgetful_mean(np.array(currents), np.array(rho), every),
         D=_forgetful_mean(np.array(differences), np.array(rho), np.array(has_difference)),
     )
+
+
+@dataclass
+class NaturalResult:
+    """What the natural form leaves behind, in the coordinates of the whitened input."""
+
+    W: Float64Array
+    W_mean: Float64Array
+    M: Float64Array  # diagonal
+    S: Float64Array  # weighted mean of vvᵀ, v = W_mean z
+    D: Float64Array  # weighted mean of v̇v̇ᵀ
+
+
+def learn_natural(
+    Z: Float64Array,
+    W: Float64Array,
+    k: int,
+    *,
+    eta: Float64Array | None = None,
+    starts: BoolArray,
+    reversible: bool = False,
+    normalized: bool = True,
+    window: float = np.inf,
+) -> NaturalResult:
+    """The natural form of Algorithms 1 and 2 on white input of shape (n, P, m), see :mod:`biosfa.kernels.natural`.
+
+    Parameters
+    ----------
+    Z : array
+        Whitened samples; the P streams of a step are learned from one after the other.
+    W : (K, m)
+        Weights to begin with; not changed.
+    k : int
+        Outputs asked for; the others are guards.
+    eta : array of n P, optional
+        η for each sample; chosen by the gap if not given.
+    starts, reversible, normalized, window
+        As for :func:`learn`.
+    """
+    n, P, m = Z.shape
+    rows = Z.reshape(n * P, m)
+    W, W_mean, M = W.copy(), W.copy(), np.full(len(W), 4.0)
+    change, decay = np.zeros_like(W), 0.0
+    outputs: list[Float64Array] = []
+    currents, differences, rho, has_difference = [], [], [], []
+    recent_power, recent_change = np.zeros(len(W)), np.zeros(len(W))
+    count_then = 0.0
+    for i, z in enumerate(rows):
+        a = W @ z
+        outputs.append(a / M)
+        first = bool(starts[i // P])
+        count = min(i + 1, window)
+        v = W_mean @ z
+        currents.append(v)
+        differences.append(np.zeros_like(v) if i < P else W_mean @ (z - rows[i - P]))
+        rho.append(min(1.0, natural.AVERAGED / count))
+        has_difference.append(not first)
+        memory = min(1.0, natural.RECENT / count)
+        recent_power += memory * (v**2 - recent_power)
+        if not first:
+            recent_change += memory * (differences[-1] ** 2 - recent_change)
+            rate = eta[i] if eta is not None else 1 / (m + 2 * natural.BLOCK + decay * count_then)
+            gain, gain_prev = (1 / (1 + 2 * rate * (x @ x)) if normalized else 1.0 for x in (z, rows[i - P]))
+            y_bar = outputs[i] + outputs[i - P]
+            if reversible:
+                change += 2 * rate * gain * np.outer(2 * y_bar - a, z)
+            else:
+                change += 2 * rate * (gain * np.outer(y_bar - a, z) + gain_prev * np.outer(y_bar, rows[i - P]))
+        seen = i + 1
+        if seen % natural.BLOCK and not (seen < natural.BLOCK and seen & (seen - 1) == 0):
+            continue
+        W, change = W + change, np.zeros_like(W)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            delta = np.where(recent_power > 0, recent_change / recent_power, 2.0)
+        if seen < natural.BLOCK or seen % natural.ORTHOGONALISE == 0:
+            M = np.maximum(natural.M_MIN, 4 - delta)
+            W = M[:, None] * _gram_schmidt(W)
+        gap = np.sort(delta)[-1] - np.sort(delta)[k - 1]
+        decay, count_then = float(np.clip(natural.GAP_SHARE * gap, natural.DECAY_MIN, natural.DECAY_MAX)), count
+        W_mean = W_mean + min(1.0, natural.AVERAGED * min(seen, natural.BLOCK) / count) * (W - W_mean)
+    return NaturalResult(
+        W=W + change,
+        W_mean=W_mean,
+        M=M,
+        S=_forgetful_mean(np.array(currents), np.array(rho), np.ones(n * P, bool)),
+        D=_forgetful_mean(np.array(differences), np.array(rho), np.array(has_difference)),
+    )
+
+
+def _gram_schmidt(rows: Float64Array) -> Float64Array:
+    """Orthonormal rows, each from those up to it."""
+    Q, R = np.linalg.qr(rows.T)
+    return (Q * np.sign(np.diag(R))).T
 
 
 def _forgetful_mean(rows: Float64Array, rho: Float64Array, counted: BoolArray) -> Float64Array:

@@ -15,9 +15,9 @@ def whiten_full(X: FloatArray, scale: Float64Array, whitener: FloatArray) -> Flo
 
 @jit
 def add_scatter(X: FloatArray, keep: float, scatter: Float64Array) -> None:
-    """Scatter ← keep · scatter + XᵀX."""
-    scatter *= keep
-    scatter += np.dot(X.T, X)
+    """Scatter ← keep · scatter + Σ weight xxᵀ, see :func:`weighted`."""
+    scatter *= keep ** len(X)
+    scatter += np.dot(weighted(X, keep).T, X)
 
 
 @jit
@@ -43,11 +43,12 @@ def whiten_low_rank(
 def add_sketch(
     X: FloatArray, u: FloatArray, p: FloatArray, keep: float, squares: Float64Array, product: Float64Array
 ) -> None:
-    """Squares ← keep · squares + Σx², product ← product + Σ p uᵀ."""
-    squares *= keep
+    """Squares ← keep · squares + Σ weight x², see :func:`weighted`; product ← product + Σ p uᵀ."""
+    squares *= keep ** len(X)
+    later = weighted(X, keep)
     for t in range(len(X)):
         for j in range(X.shape[1]):
-            squares[j] += X[t, j] * X[t, j]
+            squares[j] += later[t, j] * X[t, j]
     product += np.dot(p.T, u)
 
 
@@ -59,3 +60,17 @@ def scaled(X: FloatArray, scale: Float64Array) -> FloatArray:
         for j in range(X.shape[1]):
             u[t, j] = X[t, j] * scale[j]
     return u
+
+
+@jit
+def weighted(X: FloatArray, keep: float) -> FloatArray:
+    """Rows of X as those after them leave them: the last as it is, each one before times ``keep`` once more."""
+    if keep == 1.0:
+        return X
+    rows = np.empty_like(X)
+    weight = 1.0
+    for t in range(len(X) - 1, -1, -1):
+        for j in range(X.shape[1]):
+            rows[t, j] = weight * X[t, j]
+        weight *= keep
+    return rows

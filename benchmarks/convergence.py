@@ -1,0 +1,168 @@
+"""How well streaming learners do on twenty varied problems, without tuning: ``make bench-convergence``.
+
+Each problem is a mixture of sources with known correlation times. Learners see 100,000 samples once; exact SFA, fitted
+to the same samples, is the yardstick. Slowness is that of the learned subspace on 100,000 further samples: the sum of
+the slowness values of the outputs, decorrelated there. To try a rule of your own, add it to ``LEARNERS``: anything that
+has ``fit`` and ``transform`` will do.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.linalg import eigh
+from scipy.signal import lfilter
+from threadpoolctl import threadpool_limits
+
+from biosfa import SFA, BioSFA, DivergenceError, metrics
+from biosfa.datasets import driven_logistic_map
+
+SAMPLES = 100_000
+TOLERANCE = 0.05  # slowness above that of exact SFA that counts as learned
+BURN_IN = 5000  # samples in which sources forget where they began
+
+LEARNERS: dict[str, Callable[[int], Any]] = {
+    "whiten": lambda k: BioSFA(k, preconditioner="whiten", random_state=0),
+    "local": lambda k: BioSFA(k, random_state=0),
+    "exact": lambda k: SFA(k),
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Sources with correlation times, log-spaced between two, mixed so that C_xx has a certain condition number."""
+
+    m: int
+    k: int
+    condition: float
+    slow: tuple[float, float]  # correlation times of the k slow sources
+    rest: tuple[float, float]  # of the others; 1 is white
+    heavy: bool = False  # innovations with Student's t distribution, 3 degrees of freedom
+    scale: float = 1.0
+
+
+PROBLEMS = [
+    Problem(5, 1, 1, (50, 50), (1, 1)),
+    Problem(5, 2, 1e6, (500, 100), (3, 1), heavy=True),
+    Problem(8, 3, 1e2, (200, 40), (1, 1), scale=1e6),
+    Problem(10, 2, 1e4, (20, 10), (6, 1)),
+    Problem(10, 3, 1e6, (500, 200), (50, 1), scale=1e-6),
+    Problem(15, 1, 1e3, (500, 500), (100, 1), heavy=True),
+    Problem(20, 5, 1e1, (100, 20), (15, 1)),
+    Problem(20, 3, 1e6, (30, 10), (1, 1), heavy=True, scale=1e-3),
+    Problem(30, 2, 1e2, (500, 400), (300, 1)),
+    Problem(30, 10, 1e4, (300, 10), (3, 1)),
+    Problem(50, 5, 1, (10, 5), (3, 1), heavy=True),
+    Problem(50, 1, 1e6, (100, 100), (1, 1), scale=1e3),
+    Problem(80, 8, 1e3, (400, 50), (5, 1)),
+    Problem(100, 20, 1e2, (300, 20), (3, 1), heavy=True),
+    Problem(100, 3, 1e5, (50, 30), (25, 1), scale=1e-6),
+    Problem(150, 10, 1e1, (500, 100), (2, 1), scale=1e6),
+    Problem(200, 5, 1e4, (200, 100), (10, 1), heavy=True),
+    Problem(300, 15, 1e3, (100, 10), (3, 1)),
+    Problem(400, 4, 1e6, (300, 60), (1, 1)),
+    Problem(500, 20, 1e2, (200, 20), (3, 1), heavy=True, scale=1e-6),
+]
+
+
+def make(problem: Problem, n_samples: int, seed: int) -> np.ndarray:
+    """A stream of the problem."""
+    rng = np.random.default_rng(seed)
+    m, k = problem.m, problem.k
+    times = np.concatenate([np.geomspace(*problem.slow, k), np.geomspace(*problem.rest, m - k)])
+    sources = np.empty((n_samples, m))
+    for i, correlation_time in enumerate(times):
+        shape = n_samples + BURN_IN
+        innovations = rng.standard_t(3, shape) / np.sqrt(3) if problem.heavy else rng.standard_normal(shape)
+        rho = np.exp(-1 / correlation_time) if correlation_time > 1 else 0.0
+        sources[:, i] = lfilter([np.sqrt(1 - rho**2)], [1, -rho], innovations)[BURN_IN:]
+    left, right = (np.linalg.qr(rng.standard_normal((m, m)))[0] for _ in range(2))
+    deviations = np.geomspace(1, problem.condition**-0.5, m)
+    return problem.scale * (sources @ (left * deviations) @ right + rng.standard_normal(m))
+
+
+def subspace_slowness(Y: np.ndarray) -> float:
+    """Σδ of the outputs once they are decorrelated; infinite if some of them are not independent."""
+    moments = metrics.moments(Y)
+    try:
+        return float(eigh(moments.difference_covariance, moments.covariance, eigvals_only=True).sum())
+    except np.linalg.LinAlgError:
+        return np.inf
+
+
+def measure(index: int) -> dict[str, tuple[float, float]]:
+    """For each learner, slowness above that of exact SFA on held-out samples, and seconds of learning."""
+    problem = PROBLEMS[index]
+    X = make(problem, 2 * SAMPLES, seed=index)
+    seen, held_out = X[:SAMPLES], X[SAMPLES:]
+    slowness, seconds = {}, {}
+    for name, build in LEARNERS.items():
+        learner = build(problem.k)
+        begin = time.perf_counter()
+        try:
+            learner.fit(seen)
+            slowness[name] = subspace_slowness(learner.transform(held_out))
+        except DivergenceError:
+            slowness[name] = np.nan
+        seconds[name] = time.perf_counter() - begin
+    return {name: (slowness[name] / slowness["exact"] - 1, seconds[name]) for name in LEARNERS}
+
+
+def mixtures() -> bool:
+    for build in LEARNERS.values():  # compile before the clock runs
+        build(1).fit(make(PROBLEMS[0], 2000, seed=0))
+    results = Parallel(2, prefer="threads")(delayed(measure)(i) for i in range(len(PROBLEMS)))
+    print(f"Slowness above that of exact SFA on held-out samples, after {SAMPLES:,} samples, and seconds to learn\n")
+    print(f"{'':4}{'m':>4}{'k':>4}{'cond':>7}{'tails':>7}{'scale':>7}", *(f"{name:>17}" for name in LEARNERS))
+    for i, (problem, result) in enumerate(zip(PROBLEMS, results, strict=True)):
+        tails = "heavy" if problem.heavy else "normal"
+        cells = (f"{100 * excess:8.1f} %{seconds:6.2f}s" for excess, seconds in result.values())
+        print(
+            f"{i:<4}{problem.m:>4}{problem.k:>4}{problem.condition:>7.0e}{tails:>7}{problem.scale:>7.0e}",
+            *(f"{cell:>17}" for cell in cells),
+        )
+    print()
+    reached = True
+    for name in LEARNERS:
+        excess = np.array([result[name][0] for result in results])
+        learned, diverged = int((excess <= TOLERANCE).sum()), int(np.isnan(excess).sum())
+        print(f"{name:8} within {TOLERANCE:.0%} on {learned} of {len(PROBLEMS)}, diverged on {diverged}")
+        if name == "whiten":
+            reached = learned >= 18 and diverged == 0
+    print(f"target: whiten on ≥ 18, divergence on none: {'reached' if reached else 'MISSED'}\n")
+    return reached
+
+
+def chaotic() -> bool:
+    print("The driven logistic map, one pass: error, greatest of 5 series with 2 networks each\n")
+    asked = {20_000: 1e-2, 100_000: 5e-4, 1_000_000: 1e-5}
+    errors: dict[str, list[list[float]]] = {"whiten": [], "local": []}
+    for seed in range(5):
+        X = driven_logistic_map(1_000_000, random_state=seed).expanded()
+        moments = metrics.moments(X)
+        for name, own in errors.items():
+            for start in range(2):
+                net = LEARNERS[name](1).set_params(random_state=start)
+                seen, curve = 0, []
+                for samples in asked:
+                    net.partial_fit(X[seen:samples])
+                    seen = samples
+                    curve.append(float(metrics.slowness_error(net.components_, moments)))
+                own.append(curve)
+    print(f"{'samples':8}", *(f"{samples:>12,}" for samples in asked))
+    for name, own in errors.items():
+        print(f"{name:8}", *(f"{value:12.2g}" for value in np.max(own, axis=0)))
+    print(f"{'asked':8}", *(f"{value:12.2g}" for value in asked.values()))
+    reached = bool((np.max(errors["whiten"], axis=0) <= list(asked.values())).all())
+    print(f"whiten: {'reached' if reached else 'MISSED'}\n")
+    return reached
+
+
+if __name__ == "__main__":
+    with threadpool_limits(1):
+        outcomes = [mixtures(), chaotic()]
+    sys.exit(0 if all(outcomes) else 1)

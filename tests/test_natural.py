@@ -1,0 +1,204 @@
+"""The natural-gradient form, its whitening, forgetting, and the watch on learning."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import subspace_angles
+
+from biosfa import SFA, BioSFA, Recorder, metrics
+from biosfa.datasets import driven_logistic_map
+from biosfa.estimators._whitening import FullWhitening, LowRankWhitening
+from biosfa.kernels import natural, reference
+from biosfa.kernels.state import CURRENT, DIFFERENCE
+from tests.conftest import slow_mixture
+
+
+def ill_conditioned(n_samples, condition, seed=0):
+    """Three slow sources among ten dimensions, and a mixture whose covariance has this condition number."""
+    sources, X = slow_mixture(n_samples, seed=seed)
+    deviations = np.geomspace(1, condition**-0.5, X.shape[1])
+    mixing = np.linalg.qr(np.random.default_rng(seed + 1).standard_normal((X.shape[1],) * 2))[0]
+    return sources, (X * deviations) @ mixing
+
+
+@given(data=st.data())
+@settings(max_examples=40)
+def test_kernel_equals_reference_for_any_chunks(data):
+    draw = data.draw
+    n, m, k, P = draw(st.integers(2, 300)), draw(st.integers(1, 12)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    k = min(k, m)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    Z = rng.standard_normal((n, P, m)).cumsum(axis=0) * 0.2 + rng.standard_normal((n, P, m))
+    starts = rng.random(n) < draw(st.sampled_from([0.0, 0.1]))
+    starts[0] = True
+    options = {"reversible": draw(st.booleans()), "normalized": draw(st.booleans())}
+    window = draw(st.sampled_from([np.inf, 100.0]))
+    automatic = draw(st.booleans())
+    eta = np.full(n * P, 1e-4)
+    state = natural.initial_state(k, m, P, float, np.random.RandomState(0))
+    expected = reference.learn_natural(
+        Z, state.W, k, eta=None if automatic else eta, starts=starts, window=window, **options
+    )
+    cuts = [0, *sorted(P * cut for cut in draw(st.lists(st.integers(0, n), max_size=3))), n * P]
+    for begin, end in pairwise(cuts):
+        part = slice(begin, end)
+        rows, first = Z.reshape(-1, m)[part], np.repeat(starts, P)[part]
+        natural.learn(
+            rows, first, eta[part], begin, k, automatic, options["normalized"], options["reversible"], window, state
+        )
+    ours = {
+        "W": state.W + state.change,
+        "W_mean": state.W_mean,
+        "M": state.M,
+        "S": state.S / max(state.weights[CURRENT], 1e-300),
+        "D": state.D / max(state.weights[DIFFERENCE], 1e-300),
+    }
+    for name, array in ours.items():
+        theirs = getattr(expected, name)
+        assert np.abs(array - theirs).max() <= 1e-8 * max(np.abs(theirs).max(), 1e-300), name
+
+
+@pytest.mark.parametrize("rule", ["bio-sfa", "reversible"])
+def test_learns_ill_conditioned_input_that_the_local_rule_cannot(rule):
+    sources, X = ill_conditioned(100_000, 1e6)
+    exact = SFA(3).fit(X)
+    net = BioSFA(3, rule=rule, preconditioner="whiten", random_state=0).fit(X)
+    assert metrics.slowness_error(net.components_, X) < 0.05 * exact.delta_values_.sum()
+    np.testing.assert_allclose(net.delta_values_, exact.delta_values_, rtol=0.1)
+    correlation = np.abs(np.corrcoef(net.transform(X).T, sources.T)[:3, 3:])
+    assert (correlation.diagonal() > 0.98).all()
+    assert net.constraint_error_ < 0.1
+    local = BioSFA(3, random_state=0).fit(X)
+    assert metrics.slowness_error(local.components_, X) > exact.delta_values_.sum()
+
+
+def test_learns_the_chaotic_series_in_a_hundredth_of_the_samples():
+    """The paper's rates need 4e7 samples for an error of 4e-3."""
+    X = driven_logistic_map(100_000, random_state=1).expanded()
+    net = BioSFA(1, preconditioner="whiten", random_state=0).partial_fit(X[:20_000])
+    assert metrics.slowness_error(net.components_, X) < 1e-2
+    net.partial_fit(X[20_000:])
+    assert metrics.slowness_error(net.components_, X) < 5e-4
+
+
+def test_weights_are_those_of_the_optimum(mixture):
+    """Offline, M = 4 − Λ in the basis of the features, and V = WᵀM⁻¹ is white (the paper's appendix)."""
+    X = mixture[1]
+    net = BioSFA(3, preconditioner="whiten", random_state=0).fit(X)
+    np.testing.assert_allclose(np.diag(net.M_), 4 - SFA(3).fit(X).delta_values_, rtol=0.01)
+    V = np.linalg.solve(net.M_, net.W_)
+    assert metrics.constraint_error(V, X) < 0.01
+    np.testing.assert_allclose(net.neural_output(X[:50]), net.transform(X[:50]), atol=1e-9)
+
+
+def test_low_rank_whitening_tames_a_few_strong_directions():
+    """Strong fast signals slow the local rule down."""
+    _, slow = slow_mixture(50_000, n_noise=57, seed=11)
+    rng = np.random.default_rng(12)
+    X = slow + 30 * rng.standard_normal((50_000, 4)) @ np.linalg.qr(rng.standard_normal((60, 4)))[0].T
+    least = metrics.slowest(metrics.moments(X), 3).sum()
+    net = BioSFA(3, preconditioner="whiten", whitening_rank=8, random_state=0).fit(X)
+    error = metrics.slowness_error(net.components_, X)
+    assert error < 0.1 * least
+    assert error < 0.5 * metrics.slowness_error(BioSFA(3, random_state=0).fit(X).components_, X)
+
+
+@pytest.mark.parametrize(("n_noise", "rank"), [(7, "full"), (147, 16)])
+def test_rank_deficient_input_works(n_noise, rank):
+    _, X = slow_mixture(50_000, n_noise=n_noise, seed=3)
+    redundant = n_noise // 7 * 3
+    Z = np.hstack([X, X[:, :redundant] + X[:, redundant : 2 * redundant], np.full((len(X), 1), 7.0)])
+    net = BioSFA(3, preconditioner="whiten", whitening_rank=rank, random_state=0).fit(Z)
+    assert metrics.slowness(net.transform(Z)).sum() < 1.05 * SFA(3).fit(X).delta_values_.sum()
+    assert metrics.constraint_error(np.eye(3), net.transform(Z)) < 0.05
+
+
+def test_too_many_outputs_for_the_rank_are_refused():
+    X = np.random.default_rng(0).standard_normal((5000, 2)) @ np.ones((2, 4))
+    with pytest.raises(ValueError, match="exceeds the rank"):
+        BioSFA(2, preconditioner="whiten", random_state=0).fit(X)
+
+
+def test_full_whitening_whitens():
+    _, X = ill_conditioned(20_000, 1e5)
+    whitening = FullWhitening(10, float, np.inf)
+    for begin in range(0, len(X), 5000):
+        whitening.take(X[begin : begin + 5000])
+        whitening.refresh()
+    Z = whitening.apply(X)
+    np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(10), atol=1e-3)
+    W = np.random.default_rng(1).standard_normal((3, 10))
+    np.testing.assert_allclose(whitening.weights_of_input(W) @ X.T, W @ Z.T, rtol=1e-8)
+    np.testing.assert_allclose(whitening.weights_of_white(whitening.weights_of_input(W)), W, atol=1e-2)
+
+
+def test_low_rank_whitening_finds_the_strongest_directions():
+    rng = np.random.default_rng(0)
+    strong = np.linalg.qr(rng.standard_normal((60, 3)))[0]
+    X = rng.standard_normal((40_000, 60)) + (rng.standard_normal((40_000, 3)) * [9.0, 6.0, 4.0]) @ strong.T
+    whitening = LowRankWhitening(60, float, np.inf, 5, np.random.RandomState(0))
+    for begin in range(0, len(X), 4000):
+        whitening.take(X[begin : begin + 4000])
+        whitening.refresh()
+    correlation = np.corrcoef(X.T)
+    leading = np.linalg.eigh(correlation)[1][:, -3:]
+    assert subspace_angles(whitening.basis[:3].T, leading).max() < 0.1
+    Z = whitening.apply(X)
+    spectrum = np.linalg.eigvalsh(Z.T @ Z / len(Z))
+    assert spectrum[-1] / spectrum[0] < 0.2 * np.linalg.cond(correlation)
+    W = rng.standard_normal((3, 60))
+    np.testing.assert_allclose(whitening.weights_of_input(W) @ X.T, W @ Z.T, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(whitening.weights_of_white(whitening.weights_of_input(W)), W, rtol=1e-8)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"preconditioner": "whiten"}])
+def test_forgetting_follows_a_mixture_that_switches(parameters):
+    """Halfway, the slow sources move to other channels."""
+    _, first = slow_mixture(100_000, times=(100.0, 40.0), n_noise=6, seed=5)
+    _, second = slow_mixture(100_000, times=(100.0, 40.0), n_noise=6, seed=6)
+    excess = {}
+    for forget in (None, 20_000):
+        net = BioSFA(2, forget=forget, random_state=0, **parameters).partial_fit(first)
+        net.end_episode().partial_fit(second)
+        excess[forget] = (
+            metrics.slowness_error(net.components_, second) / metrics.slowest(metrics.moments(second), 2).sum()
+        )
+    assert excess[20_000] < 0.1
+    if parameters:  # the rates of the local rule stay large for long enough to follow all by themselves
+        assert excess[20_000] < 0.2 * excess[None]
+
+
+def test_parallel_streams_are_samples_of_one_distribution():
+    _, X = slow_mixture(80_000, seed=7)
+    cube = X.reshape(4, 20_000, 10).transpose(1, 0, 2)
+    net = BioSFA(3, preconditioner="whiten", random_state=0)
+    for part in np.array_split(cube, 7):
+        net.partial_fit_streams(part)
+    assert net.n_samples_seen_ == 20_000
+    assert metrics.slowness_error(net.components_, X) < 0.1 * metrics.slowest(metrics.moments(X), 3).sum()
+
+
+def test_the_watch_sees_learning(mixture):
+    X = mixture[1][:50_000]
+    recorder = Recorder(steps=[10, 1000, 49_999])
+    net = BioSFA(3, preconditioner="whiten", random_state=0).fit(X, recorder=recorder)
+    watch = net.watch()
+    assert watch.warning is None
+    assert (watch.n_samples, watch.n_updates) == (50_000, 49_999)
+    np.testing.assert_array_equal(watch.delta_values, net.delta_values_)
+    assert watch.constraint_error == net.constraint_error_ == recorder.constraint_error[-1]
+    assert (np.diff(recorder.learning_rate) < 0).all()
+    assert recorder.delta_values.shape == (3, 3)
+
+
+def test_the_watch_warns_before_the_network_diverges(mixture):
+    X = mixture[1][:5000]
+    peak = np.square(X - X.mean(axis=0)).sum(axis=1).max()
+    calm, strained = (BioSFA(2, learning_rate=share / peak, random_state=0).fit(X) for share in (0.01, 0.7))
+    assert calm.watch().warning is None or "white" in calm.watch().warning
+    assert "unstable beyond 2" in strained.watch().warning
+    slow = BioSFA(2, learning_rate=1e-9, random_state=0).fit(10 * X)
+    assert "far from white" in slow.watch().warning
