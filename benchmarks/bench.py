@@ -146,6 +146,28 @@ def bench_estimator() -> None:
     print()
 
 
+def bench_preconditioner() -> None:
+    """The natural-gradient form beside the local rule's bare kernel, and what exact SFA costs."""
+    n = 6400
+    row("preconditioner=\"whiten\"", "µs a sample", "× plain kernel", "target")
+    for m, k, dtype, rank, target in ((14, 1, np.float64, "full", None), (2144, 49, np.float32, 32, 3.0)):
+        X = np.random.default_rng(0).standard_normal((n, m)).astype(dtype)
+        starts, eta = np.zeros(n, bool), np.full(n, ETA)
+        state = initial_state(k, m, 1, dtype, np.random.RandomState(0))
+        kernel = sequential.learn if m == 14 else blocked.learn
+        net = BioSFA(k, preconditioner="whiten", whitening_rank=rank, random_state=0).partial_fit(X)
+        times = best_times(
+            {
+                "plain": lambda kernel=kernel, X=X, s=starts, e=eta, state=state: kernel(X, s, e, e, n, MODE, state),
+                "whiten": lambda net=net, X=X: net.partial_fit(X),
+            }
+        )
+        ratio = times["whiten"] / times["plain"]
+        asked = "" if target is None else verdict(ratio, target, at_least=False)
+        row(f"({m}, {k}) rank {rank}", f"{times['whiten'] / n * 1e6:.3g}", f"{ratio:.2f}", asked)
+    print()
+
+
 def peers() -> dict[str, Callable[[np.ndarray], object]]:
     """Other implementations of exact SFA that are installed."""
     found: dict[str, Callable[[np.ndarray], object]] = {}
@@ -214,5 +236,6 @@ if __name__ == "__main__":
         bench_memory()
         bench_kernels()
         bench_estimator()
+        bench_preconditioner()
         bench_exact()
     bench_import()

@@ -15,7 +15,7 @@ from biosfa.kernels.state import CURRENT, Mode
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # Bytes of samples that are centred and whitened at a time: they stay in the second-level cache.
-PIECE_BYTES = 2**19
+PIECE_BYTES = 2**20
 
 
 class NaturalNetwork(Network):
@@ -86,11 +86,13 @@ class NaturalNetwork(Network):
             self.raise_divergence(rows[done], float(eta[: done + 1].max()))
 
     def _advance_piece(self, rows: FloatArray, starts: BoolArray, eta: Float64Array, seen: int) -> int:
-        X = np.zeros((len(rows), self.n_features), self.dtype)
+        X, power = np.zeros((len(rows), self.n_features), self.dtype), np.empty(len(rows))
         mode, mean = self.mode, self._mean.copy()
-        centre(rows, seen, mode.center, mode.window, mean, X, np.empty(len(rows)))
-        if not np.isfinite(np.square(X, dtype=np.float64).sum()):
-            return self._before_overflow(rows, starts, eta, seen, X)
+        centre(rows, seen, mode.center, mode.window, mean, X, power)
+        usable = np.isfinite(power)
+        if not usable.all():  # learn from the whole steps before the first sample whose square overflows
+            first = int(np.argmin(usable)) // self.n_streams * self.n_streams
+            return self._advance_piece(rows[:first], starts[:first], eta[:first], seen) if first else 0
         self._mean[:] = mean
         natural.learn(
             self.whitening.take(X),
@@ -106,13 +108,6 @@ class NaturalNetwork(Network):
         )
         self.x_prev[:] = np.concatenate([self.x_prev, X])[-self.n_streams :]
         return len(rows)
-
-    def _before_overflow(self, rows: FloatArray, starts: BoolArray, eta: Float64Array, seen: int, X: FloatArray) -> int:
-        """Learn from the whole steps before the first sample whose square overflows."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            bad = int(np.argmax(~np.isfinite(np.square(X, dtype=np.float64).sum(axis=1))))
-        bad -= bad % self.n_streams
-        return self._advance_piece(rows[:bad], starts[:bad], eta[:bad], seen) if bad else 0
 
     def _refresh(self) -> None:
         """Whiten with what was seen by now; the network computes what it did, but for its M."""

@@ -14,7 +14,7 @@ from scipy.linalg import cholesky, solve_triangular
 from biosfa.estimators._events import next_event
 from biosfa.io.model_file import Arrays
 from biosfa.kernels.eigen import to_unit_variance
-from biosfa.kernels.natural import BLOCK
+from biosfa.kernels.natural import ORTHOGONALISE
 from biosfa.kernels.whitening import add_scatter, add_sketch, whiten_full, whiten_low_rank
 from biosfa.typing import Float64Array, FloatArray
 
@@ -37,7 +37,7 @@ class Whitening(ABC):
 
     def next_refresh(self, n_seen: int) -> int:
         """The number of samples at which the next refresh is due."""
-        return next_event(n_seen, first=2, grid=BLOCK, growth=self.interval)
+        return next_event(n_seen, first=2, grid=ORTHOGONALISE, growth=self.interval)
 
     def take(self, X: FloatArray) -> FloatArray:
         """Whitened samples; they are taken into the sums."""

@@ -26,11 +26,11 @@ from biosfa.kernels.lines import blend_rows, shares, shortening
 from biosfa.kernels.state import CURRENT, DIFFERENCE
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
-BLOCK = 32  # samples for which W is constant
+BLOCK = 32  # samples for which W is constant, at least
 ORTHOGONALISE = 128  # samples between orthogonalisations
 GUARDS = 2
 
-# η = 1/(2(m + BLOCK) + b n): the sum of a block's steps stays below 1 for white input, where Σ‖z‖² ≈ m BLOCK. Along a
+# η = 1/(m + 2B + b n) for blocks of B samples: the sum of a block's steps stays stable, as ‖Σzzᵀ‖ ≈ m + B. Along a
 # feature that is slower by gap, errors fall like n^(−gap/2b): b = gap/8 makes that n⁻⁴, between limits that keep the
 # noise (b large) and the window of W against the features' correlation time (b small) at bay.
 GAP_SHARE = 0.125
@@ -81,17 +81,26 @@ def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.rand
         D=np.zeros((K, K)),
         weights=np.zeros(2),
         recent=np.zeros((2, K)),
-        inverse_rate=np.full(1, m + 2.0 * BLOCK),
+        inverse_rate=np.full(1, m + 2.0 * block_size(m)),
     )
 
 
 @jit
-def block_end(n_seen: int) -> int:
-    """Number of samples at which the block after ``n_seen`` ends: a power of two up to BLOCK, then a multiple of it."""
+def block_size(m: int) -> int:
+    """Samples in a block: more where there are many columns, which makes better use of the BLAS and costs little."""
+    size = BLOCK
+    while size < ORTHOGONALISE and 16 * size <= m:
+        size *= 2
+    return size
+
+
+@jit
+def block_end(n_seen: int, size: int) -> int:
+    """Number of samples at which the block after ``n_seen`` ends: a power of two up to ``size``, then a multiple."""
     end = 1
-    while end <= n_seen and end < BLOCK:
+    while end <= n_seen and end < size:
         end *= 2
-    return end if end > n_seen else (n_seen // BLOCK + 1) * BLOCK
+    return end if end > n_seen else (n_seen // size + 1) * size
 
 
 @jit
@@ -128,16 +137,17 @@ def learn(
     state
         See :class:`NaturalState`.
     """
-    P = len(state.z_prev)
+    P, m = state.z_prev.shape
+    size = block_size(m)
     done = 0
     while done < len(Z):
-        end = min(len(Z), done + block_end(n_seen) - n_seen)
+        end = min(len(Z), done + block_end(n_seen, size) - n_seen)
         rows = np.concatenate((state.z_prev, Z[done:end]))
         _learn_rows(rows, starts[done:end], eta[done:end], n_seen, automatic, normalized, reversible, window, state)
         state.z_prev[:] = rows[len(rows) - P :]
         n_seen += end - done
         done = end
-        if n_seen == block_end(n_seen - 1):
+        if n_seen == block_end(n_seen - 1, size):
             _close_block(n_seen, k, window, state)
 
 
@@ -208,6 +218,7 @@ def _close_block(n_seen: int, k: int, window: float, state: NaturalState) -> Non
     """Take the block's change into W, bring W to the form it has at the optimum, and go on with its average."""
     W, W_mean, M = state.W, state.W_mean, state.M
     K, m = W.shape
+    size = block_size(m)
     W += state.change
     state.change[:] = 0.0
     count = min(float(n_seen), window)
@@ -215,16 +226,15 @@ def _close_block(n_seen: int, k: int, window: float, state: NaturalState) -> Non
     for i in range(K):
         power = state.recent[0, i]
         delta[i] = state.recent[1, i] / power if power > 0.0 else 2.0
-    if n_seen < BLOCK or n_seen % ORTHOGONALISE == 0:
+    if n_seen < size or n_seen % ORTHOGONALISE == 0:
         for i in range(K):
             M[i] = max(M_MIN, 4.0 - delta[i])
         orthogonalise(W, M)
     slower = np.sort(delta)
     gap = slower[K - 1] - slower[k - 1]
     decay = min(max(GAP_SHARE * gap, DECAY_MIN), DECAY_MAX)
-    state.inverse_rate[0] = m + 2.0 * BLOCK + decay * count
-    block = min(n_seen, BLOCK)
-    gain = W.dtype.type(min(1.0, AVERAGED * block / count))
+    state.inverse_rate[0] = m + 2.0 * size + decay * count
+    gain = W.dtype.type(min(1.0, AVERAGED * min(n_seen, size) / count))
     W_mean += gain * (W - W_mean)
     state.v_prev[:] = np.dot(state.z_prev, W_mean.T)
 

@@ -173,6 +173,7 @@ def learn_natural(
         As for :func:`learn`.
     """
     n, P, m = Z.shape
+    size = natural.block_size(m)
     rows = Z.reshape(n * P, m)
     W, W_mean, M = W.copy(), W.copy(), np.full(len(W), 4.0)
     change, decay = np.zeros_like(W), 0.0
@@ -194,7 +195,7 @@ def learn_natural(
         recent_power += memory * (v**2 - recent_power)
         if not first:
             recent_change += memory * (differences[-1] ** 2 - recent_change)
-            rate = eta[i] if eta is not None else 1 / (m + 2 * natural.BLOCK + decay * count_then)
+            rate = eta[i] if eta is not None else 1 / (m + 2 * size + decay * count_then)
             gain, gain_prev = (1 / (1 + 2 * rate * (x @ x)) if normalized else 1.0 for x in (z, rows[i - P]))
             y_bar = outputs[i] + outputs[i - P]
             if reversible:
@@ -202,17 +203,17 @@ def learn_natural(
             else:
                 change += 2 * rate * (gain * np.outer(y_bar - a, z) + gain_prev * np.outer(y_bar, rows[i - P]))
         seen = i + 1
-        if seen % natural.BLOCK and not (seen < natural.BLOCK and seen & (seen - 1) == 0):
+        if seen % size and not (seen < size and seen & (seen - 1) == 0):
             continue
         W, change = W + change, np.zeros_like(W)
         with np.errstate(invalid="ignore", divide="ignore"):
             delta = np.where(recent_power > 0, recent_change / recent_power, 2.0)
-        if seen < natural.BLOCK or seen % natural.ORTHOGONALISE == 0:
+        if seen < size or seen % natural.ORTHOGONALISE == 0:
             M = np.maximum(natural.M_MIN, 4 - delta)
             W = M[:, None] * _gram_schmidt(W)
         gap = np.sort(delta)[-1] - np.sort(delta)[k - 1]
         decay, count_then = float(np.clip(natural.GAP_SHARE * gap, natural.DECAY_MIN, natural.DECAY_MAX)), count
-        W_mean = W_mean + min(1.0, natural.AVERAGED * min(seen, natural.BLOCK) / count) * (W - W_mean)
+        W_mean = W_mean + min(1.0, natural.AVERAGED * min(seen, size) / count) * (W - W_mean)
     return NaturalResult(
         W=W + change,
         W_mean=W_mean,
