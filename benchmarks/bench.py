@@ -149,7 +149,7 @@ def bench_estimator() -> None:
 def bench_preconditioner() -> None:
     """The natural-gradient form beside the local rule's bare kernel, and what exact SFA costs."""
     n = 6400
-    row("preconditioner=\"whiten\"", "µs a sample", "× plain kernel", "target")
+    row('preconditioner="whiten"', "µs a sample", "× plain kernel", "target")
     for m, k, dtype, rank, target in ((14, 1, np.float64, "full", None), (2144, 49, np.float32, 32, 3.0)):
         X = np.random.default_rng(0).standard_normal((n, m)).astype(dtype)
         starts, eta = np.zeros(n, bool), np.full(n, ETA)

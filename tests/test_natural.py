@@ -126,7 +126,7 @@ def test_full_whitening_whitens():
     _, X = ill_conditioned(20_000, 1e5)
     whitening = FullWhitening(10, float, np.inf)
     for begin in range(0, len(X), 5000):
-        whitening.take(X[begin : begin + 5000])
+        whitening.take(X[begin : begin + 5000].copy(), np.empty((5000, 10)))
         whitening.refresh()
     Z = whitening.apply(X)
     np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(10), atol=1e-3)
@@ -141,7 +141,7 @@ def test_low_rank_whitening_finds_the_strongest_directions():
     X = rng.standard_normal((40_000, 60)) + (rng.standard_normal((40_000, 3)) * [9.0, 6.0, 4.0]) @ strong.T
     whitening = LowRankWhitening(60, float, np.inf, 5, np.random.RandomState(0))
     for begin in range(0, len(X), 4000):
-        whitening.take(X[begin : begin + 4000])
+        whitening.take(X[begin : begin + 4000].copy(), np.empty((4000, 60)))
         whitening.refresh()
     correlation = np.corrcoef(X.T)
     leading = np.linalg.eigh(correlation)[1][:, -3:]

@@ -65,13 +65,14 @@ class NaturalNetwork(Network):
         size = max(
             natural.BLOCK, PIECE_BYTES // (self.dtype.itemsize * self.n_features) // natural.BLOCK * natural.BLOCK
         )
+        buffers = np.empty((2, min(size, len(rows)), self.n_features), self.dtype)
         if P > 1:
             starts, eta = np.repeat(starts, P), np.repeat(eta, P)
         done, seen = 0, self.n_samples * P
         due = self.whitening.next_refresh(seen)
         while done < len(rows):
             end = min(len(rows), done + size, done + due - seen)
-            learned = self._advance_piece(rows[done:end], starts[done:end], eta[done:end], seen)
+            learned = self._advance_piece(rows[done:end], starts[done:end], eta[done:end], seen, buffers)
             if learned < end - done:
                 done += learned
                 break
@@ -85,17 +86,21 @@ class NaturalNetwork(Network):
         if done < len(rows):
             self.raise_divergence(rows[done], float(eta[: done + 1].max()))
 
-    def _advance_piece(self, rows: FloatArray, starts: BoolArray, eta: Float64Array, seen: int) -> int:
-        X, power = np.zeros((len(rows), self.n_features), self.dtype), np.empty(len(rows))
+    def _advance_piece(
+        self, rows: FloatArray, starts: BoolArray, eta: Float64Array, seen: int, buffers: FloatArray
+    ) -> int:
+        X, Z, power = buffers[0, : len(rows)], buffers[1, : len(rows)], np.empty(len(rows))
         mode, mean = self.mode, self._mean.copy()
         centre(rows, seen, mode.center, mode.window, mean, X, power)
         usable = np.isfinite(power)
         if not usable.all():  # learn from the whole steps before the first sample whose square overflows
             first = int(np.argmin(usable)) // self.n_streams * self.n_streams
-            return self._advance_piece(rows[:first], starts[:first], eta[:first], seen) if first else 0
+            return self._advance_piece(rows[:first], starts[:first], eta[:first], seen, buffers) if first else 0
         self._mean[:] = mean
+        self.x_prev[:] = np.concatenate([self.x_prev, X[-self.n_streams :]])[-self.n_streams :]
+        self.whitening.take(X, Z)
         natural.learn(
-            self.whitening.take(X),
+            Z,
             starts,
             eta,
             seen,
@@ -106,7 +111,6 @@ class NaturalNetwork(Network):
             mode.window,
             self.state,
         )
-        self.x_prev[:] = np.concatenate([self.x_prev, X])[-self.n_streams :]
         return len(rows)
 
     def _refresh(self) -> None:

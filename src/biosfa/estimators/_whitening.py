@@ -15,7 +15,7 @@ from biosfa.estimators._events import next_event
 from biosfa.io.model_file import Arrays
 from biosfa.kernels.eigen import to_unit_variance
 from biosfa.kernels.natural import ORTHOGONALISE
-from biosfa.kernels.whitening import add_scatter, add_sketch, whiten_full, whiten_low_rank
+from biosfa.kernels.whitening import add_product, add_scatter, add_squares, whiten_full, whiten_low_rank
 from biosfa.typing import Float64Array, FloatArray
 
 # Largest number of columns for which all of C_xx is learned unless asked otherwise: beyond it, m² a sample is too much.
@@ -39,13 +39,13 @@ class Whitening(ABC):
         """The number of samples at which the next refresh is due."""
         return next_event(n_seen, first=2, grid=ORTHOGONALISE, growth=self.interval)
 
-    def take(self, X: FloatArray) -> FloatArray:
-        """Whitened samples; they are taken into the sums."""
+    def take(self, X: FloatArray, Z: FloatArray) -> None:
+        """Z ← whitened samples; they are taken into the sums, and X is used as scratch space."""
         keep = 1.0 - 1.0 / self.window
         left = keep ** len(X)
         self.total *= left
         self.total += len(X) if keep == 1.0 else (1.0 - left) * self.window  # Σ keepⁱ
-        return self._take(X, keep)
+        self._take(X, Z, keep)
 
     @property
     def rounding(self) -> float:
@@ -53,8 +53,8 @@ class Whitening(ABC):
         return 100 * self.n_features * max(float(np.finfo(self.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
 
     @abstractmethod
-    def _take(self, X: FloatArray, keep: float) -> FloatArray:
-        """Whitened samples; they are taken into the sums, of which each sample leaves ``keep``."""
+    def _take(self, X: FloatArray, Z: FloatArray, keep: float) -> None:
+        """As :meth:`take`; of the sums each sample leaves ``keep``."""
 
     @abstractmethod
     def apply(self, X: FloatArray) -> FloatArray:
@@ -89,12 +89,14 @@ class FullWhitening(Whitening):
         self.whitener = np.eye(n_features, dtype=dtype)  # its inverse
         self.passed = np.eye(n_features)  # covariance of z
 
-    def _take(self, X: FloatArray, keep: float) -> FloatArray:
+    def _take(self, X: FloatArray, Z: FloatArray, keep: float) -> None:
         add_scatter(X, keep, self.scatter)
-        return self.apply(X)
+        whiten_full(X, self.scale, self.whitener, Z)
 
     def apply(self, X: FloatArray) -> FloatArray:
-        return whiten_full(X, self.scale, self.whitener)
+        Z = np.empty_like(X)
+        whiten_full(X.copy(), self.scale, self.whitener, Z)
+        return Z
 
     def weights_of_input(self, W: FloatArray) -> Float64Array:
         return (W.astype(np.float64) @ self.whitener) * self.scale
@@ -149,14 +151,16 @@ class LowRankWhitening(Whitening):
         self.gain = np.zeros(rank)  # z = base · (u + basisᵀ (gain · basis u))
         self.base = np.ones(1)
 
-    def _take(self, X: FloatArray, keep: float) -> FloatArray:
-        z, u, p = whiten_low_rank(X, self.scale, self.basis, self.gain, float(self.base[0]))
-        add_sketch(X, u, p, keep, self.squares, self.product)
+    def _take(self, X: FloatArray, Z: FloatArray, keep: float) -> None:
+        add_squares(X, keep, self.squares)
+        p = whiten_low_rank(X, self.scale, self.basis, self.gain, float(self.base[0]), Z)
+        add_product(p, X, self.product)
         self.since += len(X)
-        return z
 
     def apply(self, X: FloatArray) -> FloatArray:
-        return whiten_low_rank(X, self.scale, self.basis, self.gain, float(self.base[0]))[0]
+        Z = np.empty_like(X)
+        whiten_low_rank(X.copy(), self.scale, self.basis, self.gain, float(self.base[0]), Z)
+        return Z
 
     def weights_of_input(self, W: FloatArray) -> Float64Array:
         return self._symmetric(W.astype(np.float64), self.gain, float(self.base[0])) * self.scale

@@ -16,7 +16,7 @@ that fluctuations of a learned M put into W. Three things more:
 None of this is local; the state holds no C_ẋẋ or C_x̄x̄ all the same.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -139,12 +139,19 @@ def learn(
     """
     P, m = state.z_prev.shape
     size = block_size(m)
+    scratch = np.empty_like(state.W)
     done = 0
     while done < len(Z):
         end = min(len(Z), done + block_end(n_seen, size) - n_seen)
-        rows = np.concatenate((state.z_prev, Z[done:end]))
-        _learn_rows(rows, starts[done:end], eta[done:end], n_seen, automatic, normalized, reversible, window, state)
-        state.z_prev[:] = rows[len(rows) - P :]
+        samples = Z[done:end]
+        _learn_rows(
+            samples, starts[done:end], eta[done:end], n_seen, automatic, normalized, reversible, window, state, scratch
+        )
+        for p in range(P):  # the last P rows, of which a short piece may not have all
+            if p + len(samples) < P:
+                state.z_prev[p] = state.z_prev[p + len(samples)]
+            else:
+                state.z_prev[p] = samples[p + len(samples) - P]
         n_seen += end - done
         done = end
         if n_seen == block_end(n_seen - 1, size):
@@ -153,7 +160,7 @@ def learn(
 
 @jit
 def _learn_rows(
-    rows: FloatArray,
+    samples: FloatArray,
     starts: BoolArray,
     eta: FloatArray,
     n_seen: int,
@@ -162,13 +169,13 @@ def _learn_rows(
     reversible: bool,
     window: float,
     state: NaturalState,
+    scratch: FloatArray,
 ) -> None:
-    """Add what samples of one block change to ``change`` and to the moments; P rows before them come first."""
-    W, M = state.W, state.M
+    """Add what samples of one block change to ``change`` and to the moments."""
+    W, M, change = state.W, state.M, state.change
     P, K = state.y_prev.shape
     n = len(starts)
     share_x, share_x_prev = shares(reversible)
-    samples = rows[P:]
     A = np.dot(samples, W.T)
     currents = np.empty((P + n, K))
     currents[:P] = state.v_prev
@@ -176,12 +183,10 @@ def _learn_rows(
     outputs = np.empty((P + n, K))
     outputs[:P] = state.y_prev
     power = np.empty(P + n)
-    for t in range(P + n):
-        square = rows.dtype.type(0.0)
-        row = rows[t]
-        for j in range(len(row)):
-            square += row[j] * row[j]
-        power[t] = square
+    for p in range(P):
+        power[p] = square(state.z_prev[p])
+    for t in range(n):
+        power[P + t] = square(samples[t])
     coefficients = np.zeros((P + n, K), W.dtype)
     differences = currents[P:] - currents[:n]
     rho, rho_difference = np.empty(n), np.empty(n)
@@ -203,14 +208,28 @@ def _learn_rows(
             coefficients[P + t, i] += step * (share_x * y_bar - A[t, i])
             coefficients[t, i] += step_prev * y_bar
             state.recent[1, i] += memory * (differences[t, i] ** 2 - state.recent[1, i])
-    change = state.change
-    change += np.dot(coefficients.T, rows)
+    # W changes along the P samples before these as well
+    np.dot(coefficients[P:].T, samples, scratch)
+    change += scratch
+    for p in range(P):
+        for i in range(K):
+            for j in range(change.shape[1]):
+                change[i, j] += coefficients[p, i] * state.z_prev[p, j]
     keep = blend_rows(state.S, currents[P:], rho)
     state.weights[CURRENT] = 1.0 - keep * (1.0 - state.weights[CURRENT])
     keep = blend_rows(state.D, differences, rho_difference)
     state.weights[DIFFERENCE] = 1.0 - keep * (1.0 - state.weights[DIFFERENCE])
     state.y_prev[:] = outputs[n:]
     state.v_prev[:] = currents[n:]
+
+
+@jit
+def square(row: FloatArray) -> Any:
+    """‖row‖², in its precision."""
+    total = row.dtype.type(0.0)
+    for j in range(len(row)):
+        total += row[j] * row[j]
+    return total
 
 
 @jit

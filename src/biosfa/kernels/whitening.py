@@ -7,10 +7,10 @@ from biosfa.typing import Float64Array, FloatArray
 
 
 @jit
-def whiten_full(X: FloatArray, scale: Float64Array, whitener: FloatArray) -> FloatArray:
-    """Z = whitener u for each row of X."""
-    z: FloatArray = np.dot(scaled(X, scale), whitener.T)
-    return z
+def whiten_full(X: FloatArray, scale: Float64Array, whitener: FloatArray, Z: FloatArray) -> None:
+    """Z ← whitener u for each row of X, which becomes u."""
+    to_units(X, scale)
+    np.dot(X, whitener.T, Z)
 
 
 @jit
@@ -22,44 +22,41 @@ def add_scatter(X: FloatArray, keep: float, scatter: Float64Array) -> None:
 
 @jit
 def whiten_low_rank(
-    X: FloatArray, scale: Float64Array, basis: FloatArray, gain: Float64Array, base: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Z = base · (u + basisᵀ (gain · p)) with p = basis u for each row of X; returns z, u and p."""
-    u = scaled(X, scale)
-    p = np.dot(u, basis.T)
-    weighted = np.empty_like(p)
-    for t in range(len(p)):
-        for i in range(len(gain)):
-            weighted[t, i] = gain[i] * p[t, i]
-    z = np.dot(weighted, basis)
+    X: FloatArray, scale: Float64Array, basis: FloatArray, gain: Float64Array, base: float, Z: FloatArray
+) -> FloatArray:
+    """Z ← base · (u + basisᵀ (gain · p)) with p = basis u for each row of X, which becomes u; returns p."""
+    to_units(X, scale)
+    p: FloatArray = np.dot(X, basis.T)
+    np.dot(p * gain.astype(p.dtype), basis, Z)
     factor = X.dtype.type(base)
-    for t in range(len(z)):
-        for j in range(z.shape[1]):
-            z[t, j] = factor * (z[t, j] + u[t, j])
-    return z, u, p
+    for t in range(len(Z)):
+        for j in range(Z.shape[1]):
+            Z[t, j] = factor * (Z[t, j] + X[t, j])
+    return p
 
 
 @jit
-def add_sketch(
-    X: FloatArray, u: FloatArray, p: FloatArray, keep: float, squares: Float64Array, product: Float64Array
-) -> None:
-    """Squares ← keep · squares + Σ weight x², see :func:`weighted`; product ← product + Σ p uᵀ."""
+def add_squares(X: FloatArray, keep: float, squares: Float64Array) -> None:
+    """Squares ← keep · squares + Σ weight x², see :func:`weighted`."""
     squares *= keep ** len(X)
     later = weighted(X, keep)
     for t in range(len(X)):
         for j in range(X.shape[1]):
             squares[j] += later[t, j] * X[t, j]
+
+
+@jit
+def add_product(p: FloatArray, u: FloatArray, product: Float64Array) -> None:
+    """Product ← product + Σ p uᵀ."""
     product += np.dot(p.T, u)
 
 
 @jit
-def scaled(X: FloatArray, scale: Float64Array) -> FloatArray:
-    """Rows of X times the scale of each column."""
-    u = np.empty_like(X)
+def to_units(X: FloatArray, scale: Float64Array) -> None:
+    """X ← u = x · scale, in place."""
     for t in range(len(X)):
         for j in range(X.shape[1]):
-            u[t, j] = X[t, j] * scale[j]
-    return u
+            X[t, j] *= scale[j]
 
 
 @jit

@@ -1,0 +1,53 @@
+"""A mixture that switches halfway, and networks that do and do not forget: makes docs/images/forgetting.png.
+
+Run it with ``python examples/forgetting.py [picture.png]``.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from scipy.signal import lfilter
+
+from biosfa import BioSFA, metrics
+
+SAMPLES = 200_000
+CHUNK = 2000
+WINDOW = 20_000
+
+
+def mixture(seed: int) -> np.ndarray:
+    """Two slow sources and six of white noise under a random rotation."""
+    rng = np.random.default_rng(seed)
+    sources = rng.standard_normal((SAMPLES, 8))
+    for i, memory in enumerate(np.exp(-1 / np.array([100.0, 40.0]))):
+        sources[:, i] = lfilter([np.sqrt(1 - memory**2)], [1, -memory], sources[:, i])
+    return sources @ np.linalg.qr(rng.standard_normal((8, 8)))[0]
+
+
+def main(picture: Path) -> None:
+    halves = [mixture(1), mixture(2)]
+    drawn = Figure(figsize=(7.2, 2.8), layout="constrained")
+    axes = drawn.subplots()
+    for forget, color in ((None, "#888888"), (WINDOW, "#c0267e")):
+        net = BioSFA(2, preconditioner="whiten", forget=forget, random_state=0)
+        samples, excess = [], []
+        for half in halves:
+            moments = metrics.moments(half)
+            for chunk in np.split(half, SAMPLES // CHUNK):
+                net.partial_fit(chunk)
+                error = metrics.slowness_error(net.components_, moments)
+                samples.append(net.n_samples_seen_)
+                excess.append(error / metrics.slowest(moments, 2).sum())
+        axes.plot(samples, excess, color=color, label=f"forget={forget}")
+        print(f"forget={forget}: slowness above the least possible at the end {excess[-1]:.2%}")
+    axes.axvline(SAMPLES, color="0.8", lw=1)
+    axes.set(xlabel="samples", ylabel="slowness, relative excess", yscale="log", title="the mixture switches halfway")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    drawn.savefig(picture, dpi=150)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "forgetting.png"))
