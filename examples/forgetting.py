@@ -27,6 +27,7 @@ def mixture(seed: int) -> np.ndarray:
 
 
 def main(picture: Path) -> None:
+    """Learn, and draw the error against samples."""
     halves = [mixture(1), mixture(2)]
     drawn = Figure(figsize=(7.2, 2.8), layout="constrained")
     axes = drawn.subplots()
