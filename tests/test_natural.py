@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import subspace_angles
 
-from biosfa import SFA, BioSFA, Recorder, metrics
+from biosfa import SFA, BioSFA, DivergenceError, Recorder, metrics
 from biosfa.datasets import driven_logistic_map
 from biosfa.estimators._whitening import FullWhitening, LowRankWhitening
 from biosfa.kernels import natural, reference
-from biosfa.kernels.state import CURRENT, DIFFERENCE
+from biosfa.kernels.state import CURRENT, DIFFERENCE, Mode
 from tests.conftest import slow_mixture
 
 
@@ -43,12 +43,10 @@ def test_kernel_equals_reference_for_any_chunks(data):
         Z, state.W, k, eta=None if automatic else eta, starts=starts, window=window, **options
     )
     cuts = [0, *sorted(P * cut for cut in draw(st.lists(st.integers(0, n), max_size=3))), n * P]
+    mode = Mode(center=True, relative=automatic, euler=False, window=window, **options)
     for begin, end in pairwise(cuts):
         part = slice(begin, end)
-        rows, first = Z.reshape(-1, m)[part], np.repeat(starts, P)[part]
-        natural.learn(
-            rows, first, eta[part], begin, k, automatic, options["normalized"], options["reversible"], window, state
-        )
+        natural.learn(Z.reshape(-1, m)[part], np.repeat(starts, P)[part], eta[part], begin, k, mode, state)
     ours = {
         "W": state.W + state.change,
         "W_mean": state.W_mean,
@@ -114,6 +112,72 @@ def test_rank_deficient_input_works(n_noise, rank):
     net = BioSFA(3, preconditioner="whiten", whitening_rank=rank, random_state=0).fit(Z)
     assert metrics.slowness(net.transform(Z)).sum() < 1.05 * SFA(3).fit(X).delta_values_.sum()
     assert metrics.constraint_error(np.eye(3), net.transform(Z)) < 0.05
+
+
+def test_rank_deficient_input_works_in_float32():
+    _, X = slow_mixture(20_000, seed=3)
+    X = np.hstack([X, X[:, :3] + X[:, 3:6], X[:, :2]]).astype(np.float32)
+    net = BioSFA(3, preconditioner="whiten", random_state=0).fit(X)
+    assert metrics.slowness(net.transform(X)).sum() < 1.05 * SFA(3).fit(X[:, :10]).delta_values_.sum()
+
+
+def test_spare_outputs_do_not_spoil_the_constraint_error():
+    """Two sources in five columns leave nothing for the guards."""
+    X = slow_mixture(20_000, times=(50.0, 20.0), n_noise=0, seed=4)[1] @ np.random.default_rng(0).normal(size=(2, 5))
+    net = BioSFA(2, preconditioner="whiten", random_state=0).fit(X)
+    assert net.constraint_error_ < 0.1
+    assert net.watch().warning is None
+
+
+def test_silence_at_the_beginning_does_not_count():
+    X = slow_mixture(5000, seed=8)[1]
+    for parameters in ({"preconditioner": "whiten"}, {}):
+        late, direct = (BioSFA(2, random_state=0, **parameters) for _ in range(2))
+        late.partial_fit(np.zeros((5000, 10))).partial_fit(X)
+        direct.partial_fit(np.zeros((1, 10))).partial_fit(X)
+        assert metrics.slowness_error(late.components_, X) < 1.5 * metrics.slowness_error(direct.components_, X) + 0.05
+
+
+@pytest.mark.parametrize("gain", [10.0, 1e6])
+def test_forgetting_survives_a_change_of_gain(gain):
+    X = slow_mixture(50_000, seed=1)[1]
+    net = BioSFA(3, preconditioner="whiten", forget=10_000, random_state=0).partial_fit(np.concatenate([X / gain, X]))
+    assert metrics.slowness_error(net.components_, X) < 0.05 * metrics.slowest(metrics.moments(X), 3).sum()
+
+
+def test_an_outlier_does_less_harm_than_to_exact_sfa():
+    X = slow_mixture(50_000, seed=1)[1]
+    spoiled = X.copy()
+    spoiled[10_000, 0] = 1000.0
+    net = BioSFA(3, preconditioner="whiten", random_state=0).fit(spoiled)
+    assert metrics.slowness_error(net.components_, X) < metrics.slowness_error(SFA(3).fit(spoiled).components_, X)
+
+
+@pytest.mark.parametrize("step", [42, 50])
+def test_what_comes_before_an_overflow_in_parallel_streams_is_whole_steps(step):
+    cube = slow_mixture(300, seed=9)[1].reshape(100, 3, 10).copy()
+    cube[step, 2, 0] = 1e200
+    net = BioSFA(2, preconditioner="whiten", random_state=0)
+    with pytest.raises(DivergenceError):
+        net.partial_fit_streams(cube)
+    before = BioSFA(2, preconditioner="whiten", random_state=0).partial_fit_streams(cube[:step])
+    assert net.n_samples_seen_ == step
+    np.testing.assert_allclose(net.components_, before.components_, rtol=1e-9, atol=1e-12)
+
+
+def test_lost_directions_of_a_low_rank_whitening_come_back():
+    rng = np.random.default_rng(0)
+    whitening = LowRankWhitening(40, float, np.inf, 8, np.random.RandomState(0))
+    for scale in (1.0, 0.0, 1.0):
+        for _ in range(2):
+            whitening.take(scale * rng.standard_normal((4000, 40)), np.empty((4000, 40)))
+            whitening.refresh()
+    assert np.linalg.matrix_rank(whitening.basis) == 8
+
+
+def test_tau_is_not_asked_for_with_a_preconditioner():
+    X = slow_mixture(2000, seed=10)[1]
+    BioSFA(2, preconditioner="whiten", learning_rate=0.01, tau=0.001, random_state=0).fit(X)
 
 
 def test_too_many_outputs_for_the_rank_are_refused():

@@ -1,5 +1,6 @@
 """Bio-SFA: slow features learned online by a network with local rules."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,8 @@ from biosfa.io.model_file import Arrays
 from biosfa.kernels.state import Mode
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
+SHORTEST_WINDOW = 10  # samples over which averages still mean something
+
 
 class BioSFA(SlowFeatureEstimator):
     """Slow feature analysis that learns online, sample by sample, with local learning rules (Lipshutz et al. 2020).
@@ -37,7 +40,8 @@ class BioSFA(SlowFeatureEstimator):
     A layer of ``n_components`` neurons with feedforward weights W and lateral weights M computes a = Wx and, by fast
     recurrent dynamics, y = M⁻¹a. With x̄ and ȳ the sums of the last two inputs and outputs it then learns by
     ΔW = 2η(ȳx̄ᵀ − axᵀ), ΔM = (η/τ)(ȳȳᵀ − M). Each synapse needs only what its two neurons know. The outputs span the
-    slowest features and are white. Memory is O(km), whatever the length of the stream.
+    slowest features and are white. Memory is O(km), whatever the length of the stream; with a preconditioner, O(m²) or
+    O(m(k + rank)).
 
     Parameters
     ----------
@@ -68,7 +72,7 @@ class BioSFA(SlowFeatureEstimator):
         needs a hundred times fewer samples, and is not local.
     whitening_rank : "auto", "full" or int, default="auto"
         All of C_xx, at O(m²) a sample, or its diagonal and so many directions, at O(m(k + rank)). "auto" is all up to
-        1000 expanded features and 32 directions beyond. Only matters with a preconditioner.
+        512 expanded features and 32 directions beyond. Only matters with a preconditioner.
     forget : float, optional
         Samples that count, for streams that change: means, moments and automatic rates look back over about so many.
         Without it the whole stream counts, and automatic rates fall for ever.
@@ -365,7 +369,8 @@ class BioSFA(SlowFeatureEstimator):
     def watch(self) -> Watch:
         """How learning goes: slowness, constraint error, effective rate, and a warning if something looks wrong.
 
-        It costs an eigenproblem of k × k, and can be asked for at any time.
+        It costs an eigenproblem of k × k, and can be asked for at any time. Slowness is that of the recent stream; for
+        that of some data, see :func:`biosfa.metrics.slowness`.
 
         Examples
         --------
@@ -377,7 +382,7 @@ class BioSFA(SlowFeatureEstimator):
         2η‖x‖² is ... for the largest sample so far, and the explicit step is unstable beyond 2: ...
         """
         check_is_fitted(self)
-        return look(self._network, self._pace.at(self._network.n_updates + 1)[0])
+        return look(self._network, self._pace.at(max(1, self._network.n_updates))[0])
 
     @property
     def components_(self) -> Float64Array:
@@ -387,7 +392,7 @@ class BioSFA(SlowFeatureEstimator):
     @property
     def delta_values_(self) -> Float64Array:
         """Slowness of the features."""
-        return self._network.readout().delta_values
+        return self._network.delta_values()
 
     @property
     def constraint_error_(self) -> float:
@@ -440,6 +445,8 @@ class BioSFA(SlowFeatureEstimator):
             check_count("whitening_rank", self.whitening_rank)
         if self.forget is not None:
             check_positive("forget", self.forget)
+            if self.forget < SHORTEST_WINDOW:
+                raise ValueError(f"forget must be at least {SHORTEST_WINDOW} samples; got {self.forget!r}")
         check_learning_rate(self.learning_rate)
         if isinstance(self.tau, str):
             check_choice("tau", self.tau, ("auto",), "or a positive number")
@@ -491,7 +498,7 @@ class BioSFA(SlowFeatureEstimator):
         network.mode = self._mode()
         self._pace = Pace.build(
             self.learning_rate,
-            self.tau,
+            self.tau if self.preconditioner is None else math.inf,  # there M is not learned
             n_outputs=network.k,
             n_streams=network.n_streams,
             forget=self.forget,

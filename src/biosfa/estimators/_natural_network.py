@@ -6,10 +6,11 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
-from biosfa.estimators._network import Network, Readout, read_out
+from biosfa.estimators._network import Network, Readout, read_out, solve_readout
 from biosfa.estimators._whitening import build_whitening
 from biosfa.exceptions import DivergenceError
 from biosfa.kernels import natural
+from biosfa.kernels.eigen import reciprocal
 from biosfa.kernels.lines import centre
 from biosfa.kernels.state import CURRENT, Mode
 from biosfa.typing import BoolArray, Float64Array, FloatArray
@@ -20,6 +21,8 @@ PIECE_BYTES = 2**20
 
 class NaturalNetwork(Network):
     """Bio-SFA on input that is whitened on the way; see :mod:`biosfa.kernels.natural`."""
+
+    advice = "Give more samples, use forget= for a stream that changes, and look for outliers"
 
     def __init__(
         self,
@@ -35,7 +38,8 @@ class NaturalNetwork(Network):
         self.state = natural.initial_state(k, m, n_streams, dtype, rng)
         self._mean = np.zeros(m)
         self.x_prev = np.zeros((n_streams, m), dtype)
-        self.whitening = build_whitening(m, dtype, mode.window, rank, rng)
+        self.skipped = np.zeros(1)  # silent steps before the stream began to vary
+        self.whitening = build_whitening(m, dtype, mode.window * n_streams, rank, rng)
 
     @property
     def W(self) -> FloatArray:
@@ -45,7 +49,7 @@ class NaturalNetwork(Network):
     @property
     def M(self) -> Float64Array:
         """Lateral weights of the k slow outputs: at the optimum ⟨ȳȳᵀ⟩ = 4 − δ."""
-        delta = self.readout().delta_values
+        delta = self.delta_values()
         return np.diag(np.maximum(natural.M_MIN, 4.0 - np.nan_to_num(delta, nan=2.0)))
 
     @property
@@ -56,62 +60,66 @@ class NaturalNetwork(Network):
     def arrays(self) -> Mapping[str, np.ndarray]:
         """The state: these very arrays."""
         sums = {f"whitening.{name}": array for name, array in self.whitening.arrays().items()}
-        return {**self.state._asdict(), "mean": self._mean, "x_prev": self.x_prev, **sums}
+        return {**self.state._asdict(), "mean": self._mean, "x_prev": self.x_prev, "skipped": self.skipped, **sums}
 
     def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
         """Learn from samples; see :class:`Network`. M follows from the outputs' slowness: its rate is not used."""
         P = self.n_streams
         rows = raw.reshape(-1, self.n_features)
-        size = max(
-            natural.BLOCK, PIECE_BYTES // (self.dtype.itemsize * self.n_features) // natural.BLOCK * natural.BLOCK
-        )
+        steps = self._steps_before_overflow(rows)
+        silent = self._silent_steps(rows[: steps * P])
+        self._learn(rows[silent * P : steps * P], np.repeat(starts[silent:steps], P), np.repeat(eta[silent:steps], P))
+        self.n_samples += steps
+        self.n_updates += steps - int(np.count_nonzero(starts[:steps]))
+        if steps * P < len(rows):
+            self.raise_divergence(rows[steps * P], float(eta[: steps + 1].max()))
+
+    def _steps_before_overflow(self, rows: FloatArray) -> int:
+        """Whole steps before the first sample so large that its square, in whitened units, is not a number."""
+        limit = float(np.sqrt(np.finfo(self.dtype).max / self.n_features)) * 1e-3
+        loudest = max(1.0, float(self.whitening.scale.max(initial=0.0)))
+        with np.errstate(over="ignore"):
+            largest = np.abs(rows).max(axis=1, initial=0.0) * loudest
+        large = largest > limit
+        return (int(np.argmax(large)) if large.any() else len(rows)) // self.n_streams
+
+    def _silent_steps(self, rows: FloatArray) -> int:
+        """Steps at the very beginning that do not vary: they teach nothing, and do not count."""
+        P = self.n_streams
+        if self.n_samples > self.skipped[0]:
+            return 0
+        if self.n_samples == 0 and len(rows):
+            self.x_prev[:] = rows[0]
+        varies = (rows != self.x_prev[0]).any(axis=1)
+        silent = int(np.argmax(varies)) // P if varies.any() else len(rows) // P
+        self.skipped[0] += silent
+        return silent
+
+    def _learn(self, rows: FloatArray, starts: BoolArray, eta: Float64Array) -> None:
+        seen = (self.n_samples - int(self.skipped[0])) * self.n_streams
+        seen = max(0, seen)
+        size = max(1, PIECE_BYTES // (self.dtype.itemsize * self.n_features * natural.LARGEST_BLOCK))
+        size *= natural.LARGEST_BLOCK
         buffers = np.empty((2, min(size, len(rows)), self.n_features), self.dtype)
-        if P > 1:
-            starts, eta = np.repeat(starts, P), np.repeat(eta, P)
-        done, seen = 0, self.n_samples * P
-        due = self.whitening.next_refresh(seen)
+        done, due = 0, self.whitening.next_refresh(seen)
         while done < len(rows):
             end = min(len(rows), done + size, done + due - seen)
-            learned = self._advance_piece(rows[done:end], starts[done:end], eta[done:end], seen, buffers)
-            if learned < end - done:
-                done += learned
-                break
-            done, seen = end, seen + learned
+            self._learn_piece(rows[done:end], starts[done:end], eta[done:end], seen, buffers)
+            seen += end - done
+            done = end
             if seen == due:
                 self._refresh()
                 due = self.whitening.next_refresh(seen)
-        steps = done // P
-        self.n_samples += steps
-        self.n_updates += steps - int(np.count_nonzero(starts[: steps * P : P]))
-        if done < len(rows):
-            self.raise_divergence(rows[done], float(eta[: done + 1].max()))
 
-    def _advance_piece(
+    def _learn_piece(
         self, rows: FloatArray, starts: BoolArray, eta: Float64Array, seen: int, buffers: FloatArray
-    ) -> int:
-        X, Z, power = buffers[0, : len(rows)], buffers[1, : len(rows)], np.empty(len(rows))
-        mode, mean = self.mode, self._mean.copy()
-        centre(rows, seen, mode.center, mode.window, mean, X, power)
-        usable = np.isfinite(power)
-        if not usable.all():  # learn from the whole steps before the first sample whose square overflows
-            first = int(np.argmin(usable)) // self.n_streams * self.n_streams
-            return self._advance_piece(rows[:first], starts[:first], eta[:first], seen, buffers) if first else 0
-        self._mean[:] = mean
+    ) -> None:
+        X, Z = buffers[0, : len(rows)], buffers[1, : len(rows)]
+        mode = self.mode._replace(window=self.whitening.window)
+        centre(rows, seen, mode.center, mode.window, self._mean, X, np.empty(len(rows)))
         self.x_prev[:] = np.concatenate([self.x_prev, X[-self.n_streams :]])[-self.n_streams :]
         self.whitening.take(X, Z)
-        natural.learn(
-            Z,
-            starts,
-            eta,
-            seen,
-            self.k,
-            mode.relative,
-            mode.normalized,
-            mode.reversible,
-            mode.window,
-            self.state,
-        )
-        return len(rows)
+        natural.learn(Z, starts, eta, seen, self.k, mode, self.state)
 
     def _refresh(self) -> None:
         """Whiten with what was seen by now; the network computes what it did, but for its M."""
@@ -130,7 +138,7 @@ class NaturalNetwork(Network):
 
     def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
         """Learn from one sample; see :class:`Network`."""
-        if not np.isfinite(sample).all():
+        if not np.isfinite(sample).all():  # else it would be in the sums before it is noticed
             return False
         try:
             self.advance(sample[None], np.zeros(1, np.bool_), np.full(1, eta), np.full(1, rate))
@@ -140,12 +148,16 @@ class NaturalNetwork(Network):
 
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
         """Raise DivergenceError for a sample whose square overflows."""
-        raise DivergenceError(self.n_updates + 1, eta, 0.0)
+        raise DivergenceError(self.n_updates + 1, eta, np.inf)
 
     def effective_rate(self, eta: float) -> float:
         """η of the open block, or η/(1 + 2η m) for the normalised step."""
         eta = 1.0 / float(self.state.inverse_rate[0]) if self.mode.relative else eta
         return eta / (1.0 + 2.0 * eta * self.n_features) if self.mode.normalized else eta
+
+    def delta_values(self) -> Float64Array:
+        """Slowness of the k slowest directions in the span of the averaged weights."""
+        return solve_readout(self.k, self.state.S, self.state.D, self.state.weights, self.dtype).delta_values
 
     def readout(self) -> Readout:
         """The k slowest directions in the span of the averaged weights."""
@@ -154,9 +166,12 @@ class NaturalNetwork(Network):
         return read_out(self.k, state.S, state.D, state.weights, W)
 
     def constraint_error(self) -> float:
-        """‖⟨yyᵀ⟩ − I‖²/K of all outputs, guards included, y = M⁻¹v with the currents v of the averaged weights."""
-        weight = float(self.state.weights[CURRENT])
+        """‖⟨yyᵀ⟩ − I‖²/k of the k slowest outputs, y = M⁻¹v with the currents v of the averaged weights."""
+        state = self.state
+        weight = float(state.weights[CURRENT])
         if weight == 0.0:
             return float("nan")
-        whitened = self.state.S / (weight * np.outer(self.state.M, self.state.M))
-        return float(np.square(whitened - np.eye(len(whitened))).sum() / len(whitened))
+        power, change = state.recent
+        slow = np.argsort(np.where(power > 0.0, change * reciprocal(power), np.inf))[: self.k]
+        whitened = state.S[np.ix_(slow, slow)] / (weight * np.outer(state.M[slow], state.M[slow]))
+        return float(np.square(whitened - np.eye(self.k)).sum() / self.k)

@@ -9,8 +9,9 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
+from biosfa.estimators._events import next_event
 from biosfa.estimators._pace import adapted
-from biosfa.estimators._units import UNITS_SAMPLES, Units, next_look
+from biosfa.estimators._units import Units
 from biosfa.exceptions import DivergenceError
 from biosfa.io.model_file import Arrays
 from biosfa.kernels import blocked, sequential, streams
@@ -26,6 +27,10 @@ BLOCKED_ROWS = 16
 VARIANCE_MIN, VARIANCE_MAX = 1e-6, 100.0
 
 
+# A sample larger than this, in units that are not known yet, has a square that overflows, or nearly so.
+LARGEST = 1e140
+
+
 class Readout(NamedTuple):
     """Slow features of a network, in order of slowness."""
 
@@ -36,6 +41,7 @@ class Readout(NamedTuple):
 class Network(ABC):
     """A network with k outputs and m inputs that learns from P parallel streams."""
 
+    advice: str  # what to do if it does not converge
     mode: Mode
     n_samples: int  # rows seen, or steps of parallel streams
     n_updates: int
@@ -77,6 +83,10 @@ class Network(ABC):
     @abstractmethod
     def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
         """Learn from one sample that continues the episode; False if the network would diverge, or it is not finite."""
+
+    @abstractmethod
+    def delta_values(self) -> Float64Array:
+        """Slowness of the features, NaN where the input had no variance left."""
 
     @abstractmethod
     def readout(self) -> Readout:
@@ -125,12 +135,14 @@ class Network(ABC):
 class LocalNetwork(Network):
     """The paper's network, with local rules."""
 
+    advice = 'Give more samples, or use preconditioner="whiten"'
+
     def __init__(
         self, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike, rng: np.random.RandomState
     ) -> None:
         super().__init__(k, m, n_streams, mode, dtype)
         self.state = initial_state(k, m, n_streams, dtype, rng)
-        self.units = Units(m)
+        self.units = Units(m, n_streams)
 
     @property
     def W(self) -> FloatArray:
@@ -152,7 +164,7 @@ class LocalNetwork(Network):
     def mean(self) -> Float64Array:
         """Running mean of the input, without padding."""
         mean = self.state.mean[: self.n_features]
-        return self.units.undo(mean) if self.mode.relative else mean
+        return self.units.undo(mean) if self.mode.relative and self.mode.center else mean
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """The state: these very arrays."""
@@ -165,14 +177,18 @@ class LocalNetwork(Network):
             return
         begin = 0
         while begin < len(raw):
-            end = min(len(raw), begin + next_look(self.n_samples) - self.n_samples)
+            end = min(len(raw), begin + self._next_look(self.n_samples) - self.n_samples)
             part = slice(begin, end)
             rates = adapted(eta[part], float(self.state.gauge[VARIANCE]), self.n_streams)
             before = self.n_samples
+            # where units are not known yet, they do not make a large sample harmless
+            fits = raw[part] if self.units.settled() else raw[part][: _steps_within(raw[part], LARGEST)]
             try:
-                self._advance(self.units.apply(raw[part]), starts[part], rates, rate[part])
+                self._advance(self.units.apply(fits), starts[part][: len(fits)], rates[: len(fits)], rate[part])
+                if len(fits) < end - begin:
+                    self.raise_divergence(raw[begin + len(fits)], float(rates.max()))
             finally:
-                self.units.observe(raw[part][: self.n_samples - before], before)
+                self.units.observe(raw[part][: self.n_samples - before])
             self._look()
             begin = end
 
@@ -185,23 +201,28 @@ class LocalNetwork(Network):
 
     def _look(self) -> None:
         """Where it is due, see how much each column of the input varies, and how much it does along the weights."""
-        if self.n_samples != next_look(self.n_samples - 1):
+        if self.n_samples != self._next_look(self.n_samples - 1):
             return
         state, m = self.state, self.n_features
-        if self.n_samples <= UNITS_SAMPLES:
+        if not self.units.settled():
             loudness, scale = self._loudness(), self.units.scale.copy()
-            power = self.units.renew(self.n_samples * self.n_streams)
+            power = self.units.renew(center=self.mode.center)
             if power > 0.0:
                 state.gauge[MEAN_POWER] = power * math.sqrt(self.n_streams)
-            if self.mode.center:
+            if scale.any():  # else mean and weights are those they began with
+                ratio = self.units.scale / scale
+                state.mean[:m] *= ratio
+                ratio *= self._loudness() / loudness
+                state.W[:, :m] /= ratio.astype(state.W.dtype)
+                state.x_prev[:, :m] *= ratio.astype(state.W.dtype)
+            elif self.mode.center:
                 state.mean[:m] = self.units.column_mean * self.units.scale
-            if scale.any():  # else the weights are those they began with
-                ratio = (self.units.scale / scale * self._loudness() / loudness).astype(state.W.dtype)
-                state.W[:, :m] /= ratio
-                state.x_prev[:, :m] *= ratio
         # with white y, M² = ⟨aaᵀ⟩ = WCWᵀ
         found = float(np.square(np.diag(state.M)).sum() / np.square(state.W, dtype=np.float64).sum())
         state.gauge[VARIANCE] = min(max(found, VARIANCE_MIN), VARIANCE_MAX)
+
+    def _next_look(self, n_seen: int) -> int:
+        return next_event(n_seen, first=2, grid=1024, growth=1 / 16, window=self.mode.window)
 
     def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
         """Learn from one sample; see :class:`Network`."""
@@ -213,7 +234,7 @@ class LocalNetwork(Network):
         self.n_samples += 1
         self.n_updates += 1
         if self.mode.relative:
-            self.units.observe(sample[None], self.n_samples - 1)
+            self.units.observe(sample[None])
             self._look()
         return True
 
@@ -245,6 +266,10 @@ class LocalNetwork(Network):
         """2η‖x‖² of the largest sample so far, where it matters: 0 for the normalised step."""
         return 0.0 if self.mode.normalized else 2.0 * eta * float(self.state.gauge[PEAK_POWER])
 
+    def delta_values(self) -> Float64Array:
+        """Slowness of the features."""
+        return solve_readout(self.k, self.state.S, self.state.D, self.state.weights, self.dtype).delta_values
+
     def readout(self) -> Readout:
         """Slow directions within the span of W.
 
@@ -263,16 +288,28 @@ class LocalNetwork(Network):
         return float(np.square(whitened - np.eye(len(M))).sum() / len(M))
 
 
-def read_out(k: int, S: Float64Array, D: Float64Array, weights: Float64Array, W: FloatArray) -> Readout:
-    """The k slowest directions in the span of W, from weighted sums S and D over its currents and their differences."""
-    components, delta_values = np.zeros((k, W.shape[1])), np.full(k, np.nan)
+def _steps_within(raw: FloatArray, limit: float) -> int:
+    """Rows, or steps of parallel streams, before the first that has an entry beyond the limit."""
+    large = (np.abs(raw) > min(limit, float(np.finfo(raw.dtype).max))).reshape(len(raw), -1).any(axis=1)
+    return int(np.argmax(large)) if large.any() else len(raw)
+
+
+def solve_readout(k: int, S: Float64Array, D: Float64Array, weights: Float64Array, dtype: DTypeLike) -> Readout:
+    """The k slowest mixtures of outputs, from weighted sums S and D over their currents and differences of these."""
+    mixtures, delta_values = np.zeros((k, len(S))), np.full(k, np.nan)
     # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
-    tolerance = 100 * len(S) * max(float(np.finfo(W.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
+    tolerance = 100 * len(S) * max(float(np.finfo(dtype).eps) ** 2, float(np.finfo(np.float64).eps))
     loud = np.diag(S) > tolerance * np.diag(S).max()  # other outputs are nothing but rounding
     if loud.any() and weights[DIFFERENCE] > 0.0:
-        S, D, W = S[np.ix_(loud, loud)] / weights[CURRENT], D[np.ix_(loud, loud)] / weights[DIFFERENCE], W[loud]
+        S, D = S[np.ix_(loud, loud)] / weights[CURRENT], D[np.ix_(loud, loud)] / weights[DIFFERENCE]
         solution = slow_directions(S, D, n_components=k, tolerance=tolerance)
         found = len(solution.directions)
-        components[:found] = fixed_signs(solution.directions @ W)
+        mixtures[:found, loud] = solution.directions
         delta_values[:found] = solution.delta_values
-    return Readout(components, delta_values)
+    return Readout(mixtures, delta_values)
+
+
+def read_out(k: int, S: Float64Array, D: Float64Array, weights: Float64Array, W: FloatArray) -> Readout:
+    """The k slowest directions in the span of W."""
+    mixtures, delta_values = solve_readout(k, S, D, weights, W.dtype)
+    return Readout(fixed_signs(mixtures @ W), delta_values)

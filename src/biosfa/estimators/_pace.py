@@ -60,8 +60,8 @@ class Pace:
     def over(self, first: int, starts: BoolArray) -> tuple[Float64Array, Float64Array]:
         """η and η/τ of each row, ``first`` being the number of the next update; those of starts are not used."""
         count = len(starts) - int(np.count_nonzero(starts))
-        eta = self._scaled(self.learning_rate, self.share, first, count)
-        lateral = None if self.lateral is None else self._scaled(self.lateral, self.share, first, count)
+        eta = self._scaled(self.learning_rate, first, count)
+        lateral = None if self.lateral is None else self._scaled(self.lateral, first, count)
         rate = eta / self.tau if lateral is None else lateral
         if count and not rate.max() * self.root < 1.0:
             raise self._too_fast(first + int(rate.argmax()), rate.max())
@@ -71,13 +71,13 @@ class Pace:
         all_eta[~starts], all_rate[~starts] = eta, rate
         return all_eta, all_rate
 
-    def _scaled(self, schedule: LearningRate, factor: float, first: int, count: int) -> Float64Array:
+    def _scaled(self, schedule: LearningRate, first: int, count: int) -> Float64Array:
         falling = int(min(count, max(0.0, self.window - first)))
         values = rates(schedule, first, falling)
         if falling < count:
             values = np.append(values, np.full(count - falling, rate_at(schedule, int(self.window))))
-        if factor != 1.0:
-            values *= factor
+        if self.share != 1.0:
+            values *= self.share
         return values
 
     def _too_fast(self, update: int, rate: float) -> ValueError:

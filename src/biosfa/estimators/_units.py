@@ -2,18 +2,12 @@
 
 import numpy as np
 
-from biosfa.estimators._events import next_event
 from biosfa.io.model_file import Arrays
 from biosfa.kernels.lines import add_scatter_of_columns
 from biosfa.typing import Float64Array, FloatArray
 
-# Columns are brought to unit variance by what the first so many samples show.
+# Columns are brought to unit variance by what the first so many samples show, from the first on that varies.
 UNITS_SAMPLES = 4096
-
-
-def next_look(n_seen: int) -> int:
-    """The number of samples at which rates and units are next looked at."""
-    return next_event(n_seen, first=2, grid=1024, growth=1 / 16)
 
 
 class Units:
@@ -23,17 +17,22 @@ class Units:
     measured.
     """
 
-    def __init__(self, n_features: int) -> None:
+    def __init__(self, n_features: int, n_streams: int) -> None:
+        self.enough = UNITS_SAMPLES * n_streams
         self.scale = np.zeros(n_features)
         self.column_mean = np.zeros(n_features)
         self.column_scatter = np.zeros(n_features)
+        self.rows = np.zeros(2)  # that are in these sums, and that were when the factors were last chosen
 
-    def observe(self, raw: FloatArray, n_seen: int) -> None:
+    def settled(self) -> bool:
+        """Whether the factors are chosen for good."""
+        return bool(self.rows[1] >= self.enough)
+
+    def observe(self, raw: FloatArray) -> None:
         """Take samples, or steps of parallel streams, into account, as long as they count."""
-        if n_seen < UNITS_SAMPLES:
+        if not self.settled():
             rows = raw.reshape(-1, len(self.scale))
-            n_streams = len(rows) // max(1, len(raw))
-            add_scatter_of_columns(rows, n_seen * n_streams, self.column_mean, self.column_scatter)
+            self.rows[0] = add_scatter_of_columns(rows, self.rows[0], self.column_mean, self.column_scatter)
 
     def apply(self, raw: FloatArray) -> FloatArray:
         """Samples in these units."""
@@ -43,15 +42,22 @@ class Units:
         """A mean of samples in these units, in those of the input."""
         return mean / self.scale if self.scale.any() else self.column_mean
 
-    def renew(self, n_rows: int) -> float:
-        """Choose the factors by what was seen; returns the mean power of the input in these units."""
-        variance = self.column_scatter / n_rows
+    def renew(self, *, center: bool) -> float:
+        """Choose the factors by what was seen; returns the mean power of the input, centred or not, in these units."""
+        variance = self.column_scatter / max(1.0, self.rows[0])
         varies = variance > 0.0
         if varies.any():
             self.scale[varies] = 1.0 / np.sqrt(variance[varies])
             self.scale[~varies] = self.scale[varies].min()  # a column that has not varied yet counts as the others do
-        return float(np.count_nonzero(varies))
+            self.rows[1] = self.rows[0]
+        offset = 0.0 if center else float(np.square(self.column_mean * self.scale).sum())
+        return float(np.count_nonzero(varies)) + offset
 
     def arrays(self) -> Arrays:
         """The state: these very arrays."""
-        return {"scale": self.scale, "column_mean": self.column_mean, "column_scatter": self.column_scatter}
+        return {
+            "scale": self.scale,
+            "column_mean": self.column_mean,
+            "column_scatter": self.column_scatter,
+            "column_rows": self.rows,
+        }

@@ -7,7 +7,7 @@ from biosfa.typing import Float64Array
 
 # Updates before which a network cannot have white outputs, and a constraint error that says it never will.
 EARLY = 1000
-FAR_FROM_WHITE = 0.5
+FAR_FROM_WHITE = 0.3
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,12 @@ class Watch:
     n_updates: int
     delta_values: Float64Array  # slowness of the features
     constraint_error: float  # 0 for white outputs
-    learning_rate: float  # η of the next update, as a sample of mean power shortens it
+    learning_rate: float  # η of the last update, as a sample of mean power shortens it
     warning: str | None  # what looks wrong, if anything does
 
 
 def look(network: Network, eta: float) -> Watch:
-    """How a network does whose next rate is ``eta``."""
+    """How a network does whose last rate was ``eta``."""
     constraint_error = network.constraint_error()
     strain = network.strain(eta)
     warning = None
@@ -35,12 +35,12 @@ def look(network: Network, eta: float) -> Watch:
     elif network.n_updates > EARLY and not constraint_error < FAR_FROM_WHITE:
         warning = (
             f"the outputs are far from white (constraint error {constraint_error:.2g}): the network has not converged, "
-            'and its delta_values_ mean little. Give more samples, or use preconditioner="whiten"'
+            f"or the stream has changed, and delta_values_ mean little. {network.advice}"
         )
     return Watch(
         n_samples=network.n_samples,
         n_updates=network.n_updates,
-        delta_values=network.readout().delta_values,
+        delta_values=network.delta_values(),
         constraint_error=constraint_error,
         learning_rate=network.effective_rate(eta),
         warning=warning,

@@ -13,13 +13,13 @@ from scipy.linalg import cholesky, solve_triangular
 
 from biosfa.estimators._events import next_event
 from biosfa.io.model_file import Arrays
-from biosfa.kernels.eigen import to_unit_variance
-from biosfa.kernels.natural import ORTHOGONALISE
+from biosfa.kernels.eigen import reciprocal, to_unit_variance
+from biosfa.kernels.natural import LARGEST_BLOCK
 from biosfa.kernels.whitening import add_product, add_scatter, add_squares, whiten_full, whiten_low_rank
 from biosfa.typing import Float64Array, FloatArray
 
 # Largest number of columns for which all of C_xx is learned unless asked otherwise: beyond it, m² a sample is too much.
-FULL_COLUMNS = 1000
+FULL_COLUMNS = 512
 DEFAULT_RANK = 32
 
 
@@ -37,7 +37,7 @@ class Whitening(ABC):
 
     def next_refresh(self, n_seen: int) -> int:
         """The number of samples at which the next refresh is due."""
-        return next_event(n_seen, first=2, grid=ORTHOGONALISE, growth=self.interval)
+        return next_event(n_seen, first=2, grid=LARGEST_BLOCK, growth=self.interval, window=self.window)
 
     def take(self, X: FloatArray, Z: FloatArray) -> None:
         """Z ← whitened samples; they are taken into the sums, and X is used as scratch space."""
@@ -118,7 +118,7 @@ class FullWhitening(Whitening):
         self.passed[:] = whitener @ correlation @ whitener.T if n >= 2 * m else np.eye(m)
 
     def weights_of_white(self, W: Float64Array) -> FloatArray:
-        scaled = W * np.where(self.scale > 0.0, 1.0 / np.where(self.scale > 0.0, self.scale, 1.0), 0.0)
+        scaled = W * reciprocal(self.scale)
         return (scaled @ self.factor @ self.passed).astype(self.dtype)
 
     def arrays(self) -> Arrays:
@@ -166,7 +166,7 @@ class LowRankWhitening(Whitening):
         return self._symmetric(W.astype(np.float64), self.gain, float(self.base[0])) * self.scale
 
     def weights_of_white(self, W: Float64Array) -> FloatArray:
-        scaled = W * np.where(self.scale > 0.0, 1.0 / np.where(self.scale > 0.0, self.scale, 1.0), 0.0)
+        scaled = W * reciprocal(self.scale)
         return self._symmetric(scaled, 1.0 / (1.0 + self.gain) - 1.0, 1.0 / float(self.base[0])).astype(self.dtype)
 
     def _symmetric(self, W: Float64Array, gain: Float64Array, base: float) -> Float64Array:
@@ -177,18 +177,16 @@ class LowRankWhitening(Whitening):
     def refresh(self) -> None:
         before = self.scale.copy()
         variance = self.squares / max(1.0, float(self.total[0]))
-        self.scale[:] = np.where(variance > 0.0, 1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0)), 0.0)
+        self.scale[:] = reciprocal(np.sqrt(variance))
         # below a few samples a direction, and where the scale was not known, the product says nothing
         if float(self.since[0]) >= 4 * len(self.basis) and before.any():
-            ratio = np.where(before > 0.0, self.scale / np.where(before > 0.0, before, 1.0), 0.0)
-            product = self.product * ratio / float(self.since[0])
+            product = self.product * (self.scale * reciprocal(before)) / float(self.since[0])
             inner = product @ self.basis.T.astype(np.float64)
             variances, mixing = np.linalg.eigh(0.5 * (inner + inner.T))
             kept = variances > self.rounding * max(float(variances[-1]), 0.0)
             sketch = (mixing[:, kept] / np.sqrt(variances[kept])).T @ product
             _, singular, basis = np.linalg.svd(sketch, full_matrices=False)
-            self.basis[: len(basis)] = basis
-            self.basis[len(basis) :] = 0.0
+            self.basis[:] = self._completed(basis)
             spectrum = np.zeros(len(self.basis))
             spectrum[: len(basis)] = singular**2
             active = int(np.count_nonzero(self.scale))
@@ -198,6 +196,14 @@ class LowRankWhitening(Whitening):
             self.base[0] = 1.0 / np.sqrt(rest)
         self.product[:] = 0.0
         self.since[0] = 0.0
+
+    def _completed(self, basis: Float64Array) -> Float64Array:
+        """The basis with random directions in place of those along which nothing varies now: something may later."""
+        missing = len(self.basis) - len(basis)
+        rng = np.random.RandomState(int(self.total[0]) % 2**32)
+        rows = np.concatenate([basis, rng.standard_normal((missing, self.n_features))])
+        Q, R = np.linalg.qr(rows.T)
+        return (Q * np.sign(np.diag(R))).T
 
     def arrays(self) -> Arrays:
         return {

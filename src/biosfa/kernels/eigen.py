@@ -50,8 +50,12 @@ def redundant_columns(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype
 
 def to_unit_variance(C_xx: Float64Array) -> Float64Array:
     """Factors that bring each column to unit variance; 0 for those that have none."""
-    deviation = np.sqrt(np.diag(C_xx))
-    return np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+    return reciprocal(np.sqrt(np.diag(C_xx)))
+
+
+def reciprocal(values: Float64Array) -> Float64Array:
+    """1/value, and 0 for 0."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0.0)
 
 
 def fixed_signs(directions: Float64Array) -> Float64Array:

@@ -80,14 +80,25 @@ def subtract(raw: FloatArray, offset: FloatArray, X: FloatArray) -> None:
 
 
 @jit
-def add_scatter_of_columns(rows: FloatArray, n_seen: int, mean: FloatArray, scatter: FloatArray) -> None:
-    """Mean and Σ(x − mean)² of each column, ``n_seen`` rows having come before (Welford 1962)."""
+def add_scatter_of_columns(rows: FloatArray, count: float, mean: FloatArray, scatter: FloatArray) -> float:
+    """Mean and Σ(x − mean)² of each column (Welford 1962), ``count`` rows being in them; returns how many are then.
+
+    As long as nothing varies, all rows count as one.
+    """
+    silent = count == 0.0 or not scatter.any()
     for t in range(len(rows)):
-        share = 1.0 / (n_seen + t + 1)
+        if silent and count > 0.0:
+            silent = True
+            for j in range(len(mean)):
+                silent = silent and rows[t, j] == mean[j]
+            if silent:
+                continue
+        count += 1.0
         for j in range(len(mean)):
             deviation = rows[t, j] - mean[j]
-            mean[j] += share * deviation
+            mean[j] += deviation / count
             scatter[j] += deviation * (rows[t, j] - mean[j])
+    return count
 
 
 @jit

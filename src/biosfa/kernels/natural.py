@@ -3,10 +3,10 @@
     ΔW = 2η(ȳz̄ᵀ − azᵀ),  a = Wz,  y = M⁻¹a
 
 White input allows more than a better conditioned step. The covariance of the currents is WWᵀ, so that W can be brought
-to the form it has at the optimum, W = MV with orthonormal rows of V, without waiting for M to learn it: every so often
-W is orthogonalised, row by row, and M = ⟨ȳȳᵀ⟩ = diag(4 − δ) comes from the running slowness δ of the outputs. Then what
-a sample adds to W over two updates, 2η(ȳ_s + ȳ_{s+1} − a_s), nearly vanishes for slow outputs, and so does the noise
-that fluctuations of a learned M put into W. Three things more:
+to the form it has at the optimum, W = MV with orthonormal rows of V, without waiting for M to learn it: after every
+block W is orthogonalised, row by row, and M = ⟨ȳȳᵀ⟩ = diag(4 − δ) comes from the running slowness δ of the outputs.
+Then what a sample adds to W over two updates, 2η(ȳ_s + ȳ_{s+1} − a_s), nearly vanishes for slow outputs, and so does
+the noise that fluctuations of a learned M put into W. Three things more:
 
 - W is constant within a block of samples, so that a block is three matrix products.
 - ``GUARDS`` more outputs than asked for take part. A subspace of k + g converges at the gap between δ_k and δ_{k+g+1}
@@ -23,11 +23,10 @@ from numpy.typing import DTypeLike
 
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import blend_rows, shares, shortening
-from biosfa.kernels.state import CURRENT, DIFFERENCE
+from biosfa.kernels.state import CURRENT, DIFFERENCE, Mode
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
-BLOCK = 32  # samples for which W is constant, at least
-ORTHOGONALISE = 128  # samples between orthogonalisations
+BLOCK, LARGEST_BLOCK = 32, 128  # samples for which W is constant: so many at least, and at most
 GUARDS = 2
 
 # η = 1/(m + 2B + b n) for blocks of B samples: the sum of a block's steps stays stable, as ‖Σzzᵀ‖ ≈ m + B. Along a
@@ -35,6 +34,10 @@ GUARDS = 2
 # noise (b large) and the window of W against the features' correlation time (b small) at bay.
 GAP_SHARE = 0.125
 DECAY_MIN, DECAY_MAX = 1e-3, 3e-2
+
+# A block may change W by so much of its own size: input that is not white after all, because it has changed since C_xx
+# was estimated or is an outlier, must not ruin W before C_xx has noticed.
+LARGEST_CHANGE = 0.5
 
 # δ > 2 is faster than noise: M = 4 − δ would let such an output grow too fast, and only the slow ones matter.
 M_MIN = 2.0
@@ -89,7 +92,7 @@ def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.rand
 def block_size(m: int) -> int:
     """Samples in a block: more where there are many columns, which makes better use of the BLAS and costs little."""
     size = BLOCK
-    while size < ORTHOGONALISE and 16 * size <= m:
+    while size < LARGEST_BLOCK and 16 * size <= m:
         size *= 2
     return size
 
@@ -110,10 +113,7 @@ def learn(
     eta: FloatArray,
     n_seen: int,
     k: int,
-    automatic: bool,
-    normalized: bool,
-    reversible: bool,
-    window: float,
+    mode: Mode,
     state: NaturalState,
 ) -> None:
     """Learn from whitened samples, changing ``state`` in place.
@@ -125,15 +125,13 @@ def learn(
     starts : (n,)
         Whether a row begins an episode.
     eta : (n,)
-        η of each row; not used if ``automatic``.
+        η of each row; not used in relative mode, where it is chosen here.
     n_seen : int
         Rows seen before.
     k : int
         Outputs asked for; the others are guards.
-    automatic, normalized, reversible : bool
-        Choose η; shorten the step; Algorithm 2.
-    window : float
-        Samples that count: all, if infinite.
+    mode
+        See :class:`biosfa.kernels.state.Mode`; its window counts rows. M is diagonal, its dynamics settle at once.
     state
         See :class:`NaturalState`.
     """
@@ -144,9 +142,7 @@ def learn(
     while done < len(Z):
         end = min(len(Z), done + block_end(n_seen, size) - n_seen)
         samples = Z[done:end]
-        _learn_rows(
-            samples, starts[done:end], eta[done:end], n_seen, automatic, normalized, reversible, window, state, scratch
-        )
+        _learn_rows(samples, starts[done:end], eta[done:end], n_seen, mode, state, scratch)
         for p in range(P):  # the last P rows, of which a short piece may not have all
             if p + len(samples) < P:
                 state.z_prev[p] = state.z_prev[p + len(samples)]
@@ -155,7 +151,7 @@ def learn(
         n_seen += end - done
         done = end
         if n_seen == block_end(n_seen - 1, size):
-            _close_block(n_seen, k, window, state)
+            _close_block(n_seen, k, mode.window, state)
 
 
 @jit
@@ -164,18 +160,15 @@ def _learn_rows(
     starts: BoolArray,
     eta: FloatArray,
     n_seen: int,
-    automatic: bool,
-    normalized: bool,
-    reversible: bool,
-    window: float,
+    mode: Mode,
     state: NaturalState,
     scratch: FloatArray,
 ) -> None:
     """Add what samples of one block change to ``change`` and to the moments."""
     W, M, change = state.W, state.M, state.change
     P, K = state.y_prev.shape
-    n = len(starts)
-    share_x, share_x_prev = shares(reversible)
+    n = len(samples)
+    share_x, share_x_prev = shares(mode.reversible)
     A = np.dot(samples, W.T)
     currents = np.empty((P + n, K))
     currents[:P] = state.v_prev
@@ -191,7 +184,7 @@ def _learn_rows(
     differences = currents[P:] - currents[:n]
     rho, rho_difference = np.empty(n), np.empty(n)
     for t in range(n):
-        count = min(float(n_seen + t + 1), window)
+        count = min(float(n_seen + t + 1), mode.window)
         rho[t] = rho_difference[t] = min(1.0, AVERAGED / count)
         memory = min(1.0, RECENT / count)
         for i in range(K):
@@ -200,9 +193,9 @@ def _learn_rows(
         if starts[t]:
             rho_difference[t] = 0.0
             continue
-        rate = 1.0 / state.inverse_rate[0] if automatic else eta[t]
-        step = 2.0 * rate * shortening(rate, power[P + t], normalized)
-        step_prev = 2.0 * rate * shortening(rate, power[t], normalized) * share_x_prev
+        rate = 1.0 / state.inverse_rate[0] if mode.relative else eta[t]
+        step = 2.0 * rate * shortening(rate, power[P + t], mode.normalized)
+        step_prev = 2.0 * rate * shortening(rate, power[t], mode.normalized) * share_x_prev
         for i in range(K):
             y_bar = outputs[P + t, i] + outputs[t, i]
             coefficients[P + t, i] += step * (share_x * y_bar - A[t, i])
@@ -238,17 +231,20 @@ def _close_block(n_seen: int, k: int, window: float, state: NaturalState) -> Non
     W, W_mean, M = state.W, state.W_mean, state.M
     K, m = W.shape
     size = block_size(m)
-    W += state.change
-    state.change[:] = 0.0
+    change = state.change
+    limit, size_of_change = LARGEST_CHANGE * np.linalg.norm(W), np.linalg.norm(change)
+    if size_of_change > limit:
+        change *= limit / size_of_change
+    W += change
+    change[:] = 0.0
     count = min(float(n_seen), window)
     delta = np.empty(K)
     for i in range(K):
         power = state.recent[0, i]
         delta[i] = state.recent[1, i] / power if power > 0.0 else 2.0
-    if n_seen < size or n_seen % ORTHOGONALISE == 0:
-        for i in range(K):
-            M[i] = max(M_MIN, 4.0 - delta[i])
-        orthogonalise(W, M)
+    for i in range(K):
+        M[i] = max(M_MIN, 4.0 - delta[i])
+    orthogonalise(W, M)
     slower = np.sort(delta)
     gap = slower[K - 1] - slower[k - 1]
     decay = min(max(GAP_SHARE * gap, DECAY_MIN), DECAY_MAX)

@@ -205,12 +205,14 @@ def learn_natural(
         seen = i + 1
         if seen % size and not (seen < size and seen & (seen - 1) == 0):
             continue
+        limit = natural.LARGEST_CHANGE * np.linalg.norm(W)
+        if np.linalg.norm(change) > limit:
+            change *= limit / np.linalg.norm(change)
         W, change = W + change, np.zeros_like(W)
         with np.errstate(invalid="ignore", divide="ignore"):
             delta = np.where(recent_power > 0, recent_change / recent_power, 2.0)
-        if seen < size or seen % natural.ORTHOGONALISE == 0:
-            M = np.maximum(natural.M_MIN, 4 - delta)
-            W = M[:, None] * _gram_schmidt(W)
+        M = np.maximum(natural.M_MIN, 4 - delta)
+        W = M[:, None] * _gram_schmidt(W)
         gap = np.sort(delta)[-1] - np.sort(delta)[k - 1]
         decay, count_then = float(np.clip(natural.GAP_SHARE * gap, natural.DECAY_MIN, natural.DECAY_MAX)), count
         W_mean = W_mean + min(1.0, natural.AVERAGED * min(seen, size) / count) * (W - W_mean)

@@ -50,8 +50,8 @@ DIFFERENCE = 1
 # Entries of `gauge`.
 MEAN_POWER = 0  # running mean of ‖x‖², before it is rescaled in relative mode
 PEAK_POWER = 1  # largest ‖x‖² that the network has seen: the explicit step is unstable once 2η‖x‖² > 2
-VARIANCE = 3  # of the rescaled input along the weights, for automatic rates
 STALENESS = 2  # how far M⁻¹ has drifted since it was last computed from M; 1 = due
+VARIANCE = 3  # of the rescaled input along the weights, for automatic rates
 
 
 def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> State:

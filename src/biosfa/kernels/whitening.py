@@ -15,9 +15,10 @@ def whiten_full(X: FloatArray, scale: Float64Array, whitener: FloatArray, Z: Flo
 
 @jit
 def add_scatter(X: FloatArray, keep: float, scatter: Float64Array) -> None:
-    """Scatter ← keep · scatter + Σ weight xxᵀ, see :func:`weighted`."""
+    """Scatter ← keep · scatter + Σ weight xxᵀ, see :func:`weighted`; in float64, so that dependent columns stay so."""
     scatter *= keep ** len(X)
-    scatter += np.dot(weighted(X, keep).T, X)
+    rows = X.astype(np.float64)
+    scatter += np.dot(weighted(rows, keep).T, rows)
 
 
 @jit

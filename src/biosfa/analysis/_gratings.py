@@ -1,0 +1,83 @@
+"""Responses of quadratic forms to gratings, in closed form.
+
+To A(cos φ · c + sin φ · s), a grating at phase φ, a quadratic form responds with a constant and two harmonics of φ:
+F0 = A²/4 (cᵀHc + sᵀHs), F1 = A √((fᵀc)² + (fᵀs)²), F2 = A²/4 √((cᵀHc − sᵀHs)² + 4(cᵀHs)²). A complex cell has F0 alone.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from biosfa.analysis._quadratic_forms import QuadraticForm
+from biosfa.typing import Float64Array
+
+ORIENTATIONS = np.linspace(0.0, np.pi, 72, endpoint=False)
+FREQUENCIES = np.linspace(0.5, 7.5, 29)  # periods a side
+
+
+@dataclass(frozen=True)
+class GratingTuning:
+    """The grating that drives a form most, and how much it matters."""
+
+    orientation: float  # direction of its wave, radians in [0, π)
+    frequency: float  # periods a side
+    f0: float
+    f1: float
+    f2: float
+    orientation_half_width: float  # radians, at half the response above that of the worst orientation
+    orientation_curve: Float64Array  # F0 against ORIENTATIONS at the best frequency
+    frequency_curve: Float64Array  # F0 against FREQUENCIES at the best orientation
+
+
+def grating_pairs(
+    side: int, orientations: Float64Array, frequencies: Float64Array
+) -> tuple[Float64Array, Float64Array]:
+    """Cosine and sine gratings of shape (number of orientations, number of frequencies, side²)."""
+    y, x = np.mgrid[-0.5 : 0.5 : side * 1j, -0.5 : 0.5 : side * 1j]
+    along = np.cos(orientations)[:, None] * x.ravel() + np.sin(orientations)[:, None] * y.ravel()
+    phase = 2 * np.pi * frequencies[None, :, None] * along[:, None, :]
+    return np.cos(phase), np.sin(phase)
+
+
+def grating_harmonics(
+    form: QuadraticForm, cosine: Float64Array, sine: Float64Array, amplitude: float = 1.0
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """F0, F1 and F2 for gratings with these cosine and sine parts, whose last axis is the form's input."""
+    cc = np.einsum("...i,ij,...j->...", cosine, form.H, cosine, optimize=True)
+    ss = np.einsum("...i,ij,...j->...", sine, form.H, sine, optimize=True)
+    cs = np.einsum("...i,ij,...j->...", cosine, form.H, sine, optimize=True)
+    quarter = amplitude**2 / 4
+    f1 = amplitude * np.hypot(cosine @ form.f, sine @ form.f)
+    return quarter * (cc + ss), f1, quarter * np.sqrt((cc - ss) ** 2 + 4 * cs**2)
+
+
+def grating_tuning(form: QuadraticForm, projection: Float64Array, norm: float) -> GratingTuning:
+    """How a form responds to gratings of all orientations and frequencies.
+
+    Parameters
+    ----------
+    form : QuadraticForm
+        A form of n coordinates.
+    projection : array of shape (side², n)
+        Orthonormal columns: where the coordinates are in the space of pixels.
+    norm : float
+        Length of the gratings before they are projected.
+    """
+    side = round(np.sqrt(len(projection)))
+    cosine, sine = grating_pairs(side, ORIENTATIONS, FREQUENCIES)
+    amplitude = norm / np.sqrt(side**2 / 2)
+    f0, f1, f2 = grating_harmonics(form, cosine @ projection, sine @ projection, amplitude)
+    best = np.unravel_index(int(f0.argmax()), f0.shape)
+    curve = f0[:, best[1]]
+    half = 0.5 * (curve.max() + curve.min())
+    width = np.count_nonzero(curve >= half) * np.pi / len(ORIENTATIONS) / 2
+    return GratingTuning(
+        orientation=float(ORIENTATIONS[best[0]]),
+        frequency=float(FREQUENCIES[best[1]]),
+        f0=float(f0[best]),
+        f1=float(f1[best]),
+        f2=float(f2[best]),
+        orientation_half_width=float(width),
+        orientation_curve=curve,
+        frequency_curve=f0[best[0]],
+    )
