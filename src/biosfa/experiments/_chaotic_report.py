@@ -100,20 +100,25 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
         "preconditioner=“whiten”, which is not local, beside the paper's own rates. Right: slowness, constraint error "
         "and effective rate of the latter, as the network knows them while it learns (median of the runs).",
     )
-    asked = list(found["tuned"]["whiten"]["error_median"])
+    asked = list(found["one_pass"]["whiten"]["error_median"])
     report.table(
-        ["error: median (greatest)", *(f"{int(samples):,} samples" for samples in asked), "correlation, least"],
+        ["error: median (greatest)", *(f"{int(samples):,} samples" for samples in asked)],
         [
             [
-                name,
+                label,
                 *(f"{own['error_median'][samples]:.2g} ({own['error_max'][samples]:.2g})" for samples in asked),
-                f"{min(own['correlation']):.4f}",
             ]
-            for name, own in (
-                ("paper's rule, automatic rates", found["tuned"]["auto"]),
-                ("preconditioner=“whiten”", found["tuned"]["whiten"]),
+            for label, own in (
+                ("paper's rule and rates", found["one_pass"]["paper"]),
+                ("paper's rule, automatic rates", found["one_pass"]["auto"]),
+                ("preconditioner=“whiten”", found["one_pass"]["whiten"]),
             )
         ],
+    )
+    least = {name: min(values) for name, values in found["correlation_tuned"].items()}
+    report.paragraph(
+        f"At the end of the pass, outputs with automatic rates correlate {least['auto']:.4f} or more with the driving "
+        f"force, with whitening {least['whiten']:.4f}."
     )
     report.heading("Other series")
     report.paragraph(

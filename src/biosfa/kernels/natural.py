@@ -27,7 +27,7 @@ from biosfa.kernels.state import CURRENT, DIFFERENCE, Mode
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 BLOCK, LARGEST_BLOCK = 32, 128  # samples for which W is constant: so many at least, and at most
-GUARDS = 2
+GUARDS = 4
 
 # η = 1/(m + 2B + b n) for blocks of B samples: the sum of a block's steps stays stable, as ‖Σzzᵀ‖ ≈ m + B. Along a
 # feature that is slower by gap, errors fall like n^(−gap/2b): b = gap/8 makes that n⁻⁴, between limits that keep the

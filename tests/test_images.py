@@ -1,0 +1,200 @@
+"""Windows that move over images, and what quadratic features respond to."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from scipy.ndimage import map_coordinates
+from scipy.optimize import minimize
+
+from biosfa import SFA, QuadraticExpansion
+from biosfa.analysis import (
+    QuadraticForm,
+    analyse_unit,
+    fit_gabor,
+    grating_harmonics,
+    invariances,
+    optimal_stimulus,
+    quadratic_form,
+    summarise_units,
+)
+from biosfa.datasets import dead_leaves, image_sequences, pink_noise
+
+
+@pytest.fixture(scope="module")
+def photograph():
+    return pink_noise(1, side=256, random_state=3)[0]
+
+
+def test_frames_are_bilinear_samples_of_the_image(photograph):
+    sequences = image_sequences(3, images=[photograph])
+    frames = sequences.frames(1, 2)
+    motion = sequences.motion(1)
+    grid = np.linspace(-8, 8, 16)
+    v, u = np.meshgrid(grid, grid, indexing="ij")
+    for t in (0, 37, 99):
+        c, s = np.cos(motion.angle[t]) * motion.zoom[t], np.sin(motion.angle[t]) * motion.zoom[t]
+        where = [motion.y[t] + s * u + c * v, motion.x[t] + c * u - s * v]
+        expected = map_coordinates(photograph, where, order=1).ravel()
+        np.testing.assert_allclose(frames[t], expected, atol=1e-5)
+
+
+def test_motion_is_that_of_the_published_program(photograph):
+    """Measured from it: mean speed 2.25 pixels and rotation 0.118 rad a frame, zoom within [0.6, 1.67]."""
+    sequences = image_sequences(200, images=[np.pad(photograph, 200, mode="reflect")])
+    motions = [sequences.motion(i) for i in range(200)]
+    speed = np.mean([np.hypot(np.diff(m.x), np.diff(m.y)).mean() for m in motions])
+    rotation = np.std(np.concatenate([np.diff(m.angle) for m in motions]))
+    zoom = np.concatenate([m.zoom for m in motions])
+    assert speed == pytest.approx(2.25, rel=0.05)
+    assert rotation == pytest.approx(0.118, rel=0.05)
+    assert zoom.min() > 0.5
+    assert zoom.max() < 1.8
+
+
+def test_the_same_frames_come_however_they_are_asked_for(photograph):
+    whole = image_sequences(7, images=[photograph], random_state=5).frames()
+    chunks = list(image_sequences(7, images=[photograph], chunk=3, random_state=5))
+    assert [len(chunk) for chunk in chunks] == [300, 300, 100]
+    np.testing.assert_array_equal(np.concatenate(chunks), whole)
+    other = image_sequences(7, images=[photograph], random_state=6).frames()
+    assert not np.array_equal(other, whole)
+
+
+def test_dead_leaves_look_like_photographs_to_a_spectrum():
+    """Their power falls about as frequency to the −2.2."""
+    image = dead_leaves(1, random_state=1)[0]
+    power = np.abs(np.fft.rfft2(image - image.mean())) ** 2
+    frequency = np.hypot(np.fft.fftfreq(512)[:, None], np.fft.rfftfreq(512))
+    band = (frequency > 0.01) & (frequency < 0.2)
+    slope = np.polyfit(np.log(frequency[band]), np.log(power[band]), 1)[0]
+    assert -2.9 < slope < -1.9
+    assert image.min() >= 0
+    assert image.max() <= 1
+
+
+def test_folders_of_images_are_read_whatever_their_kind(tmp_path, photograph):
+    gray = (255 * photograph).astype(np.uint8)
+    Image.fromarray(gray).save(tmp_path / "a.png")
+    Image.fromarray(np.stack([gray] * 3, axis=2)).save(tmp_path / "b.tiff")
+    Image.fromarray(257 * gray.astype(np.uint16)).save(tmp_path / "c.png")
+    (tmp_path / "README.md").write_text("not an image, and not called one")
+    images = image_sequences(1, images=tmp_path).images
+    assert len(images) == 3
+    for image in images:
+        np.testing.assert_allclose(image, gray / 255, atol=1e-6)
+
+
+def test_bad_images_are_named(tmp_path, photograph):
+    with pytest.raises(ValueError, match="has no images"):
+        image_sequences(1, images=tmp_path)
+    (tmp_path / "broken.png").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"broken\.png cannot be read: not an image"):
+        image_sequences(1, images=tmp_path)
+    (tmp_path / "broken.png").unlink()
+    Image.fromarray(np.zeros((40, 300), np.uint8)).save(tmp_path / "small.png")
+    with pytest.raises(ValueError, match=r"small\.png has 300 × 40 pixels"):
+        image_sequences(1, images=tmp_path)
+    with pytest.raises(ValueError, match="which is no folder"):
+        image_sequences(1, images="no such thing")
+    with pytest.raises(ValueError, match="n_frames"):
+        image_sequences(1, images=[photograph], n_frames=0)
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 8), radius=st.floats(0.1, 10), hard=st.booleans())
+@settings(max_examples=60)
+def test_no_other_point_of_the_sphere_excites_more(seed, n, radius, hard):
+    rng = np.random.default_rng(seed)
+    H = rng.standard_normal((n, n))
+    H = H + H.T
+    f = rng.standard_normal(n)
+    if hard:  # nothing along the leading eigenvector
+        top = np.linalg.eigh(H)[1][:, -1]
+        f = 0.1 * (f - top * (top @ f))
+    form = QuadraticForm(H, f, 0.5)
+    found = optimal_stimulus(form, radius)
+    assert np.linalg.norm(found.x) == pytest.approx(radius, rel=1e-6)
+    np.testing.assert_allclose(H @ found.x + f, found.multiplier * found.x, atol=1e-5 * (1 + radius) * n)
+
+    def least(start):
+        return minimize(lambda v: -form(radius * v / np.linalg.norm(v)), start, method="BFGS").fun
+
+    others = min(least(rng.standard_normal(n)) for _ in range(3))
+    assert found.value >= -others - 1e-6 * (1 + abs(others))
+
+
+def test_invariances_are_flat_directions_of_the_sphere():
+    rng = np.random.default_rng(0)
+    H = rng.standard_normal((6, 6))
+    form = QuadraticForm(H + H.T, rng.standard_normal(6), 0.0)
+    best = optimal_stimulus(form, 2.0)
+    directions, curvature = invariances(form, best)
+    np.testing.assert_allclose(directions @ best.x, 0, atol=1e-10)
+    np.testing.assert_allclose(directions @ directions.T, np.eye(5), atol=1e-10)
+    angle = 1e-3 / 2.0  # along a great circle, by a length of 1e-3
+    for direction, expected in zip(directions, curvature, strict=True):
+        moved = [np.cos(a) * best.x + 2.0 * np.sin(a) * direction for a in (-angle, 0.0, angle)]
+        low, middle, high = (float(form(x)) for x in moved)
+        assert (low - 2 * middle + high) / 1e-6 == pytest.approx(expected, rel=1e-3, abs=1e-4)
+
+
+def test_components_of_an_expansion_are_quadratic_forms():
+    X = np.random.default_rng(0).standard_normal((500, 4)).cumsum(axis=1)
+    sfa = SFA(3, expansion=QuadraticExpansion()).fit(X)
+    for i, component in enumerate(sfa.components_):
+        form = quadratic_form(component, sfa.mean_, 4)
+        np.testing.assert_allclose(form(X), sfa.transform(X)[:, i], atol=1e-9)
+
+
+def test_harmonics_are_those_of_the_response_over_phase():
+    rng = np.random.default_rng(1)
+    H = rng.standard_normal((9, 9))
+    form = QuadraticForm(H + H.T, rng.standard_normal(9), 2.0)
+    c, s = rng.standard_normal((2, 9))
+    phase = np.linspace(0, 2 * np.pi, 64, endpoint=False)[:, None]
+    response = form(1.7 * (np.cos(phase) * c + np.sin(phase) * s))
+    spectrum = np.fft.rfft(response) / 64
+    f0, f1, f2 = grating_harmonics(form, c, s, 1.7)
+    assert f0 == pytest.approx(spectrum[0].real - 2.0)
+    assert f1 == pytest.approx(2 * abs(spectrum[1]))
+    assert f2 == pytest.approx(2 * abs(spectrum[2]))
+    np.testing.assert_allclose(spectrum[3:], 0, atol=1e-12)
+
+
+@given(orientation=st.floats(0, np.pi), frequency=st.floats(1.5, 5), phase=st.floats(0, 6), width=st.floats(0.12, 0.3))
+@settings(max_examples=20)
+def test_gabor_functions_are_found(orientation, frequency, phase, width):
+    y, x = np.mgrid[-0.5:0.5:16j, -0.5:0.5:16j]
+    along = x * np.cos(orientation) + y * np.sin(orientation)
+    patch = np.exp(-(x**2 + y**2) / (2 * width**2)) * np.cos(2 * np.pi * frequency * along + phase)
+    fit = fit_gabor(patch)
+    assert fit.r_squared > 0.99
+    overlap = (fit.patch - fit.patch.mean()).ravel() @ fit.shifted.ravel()
+    assert abs(overlap) < 0.3 * np.linalg.norm(fit.patch) * np.linalg.norm(fit.shifted)
+
+
+def test_noise_is_no_gabor_function():
+    rng = np.random.default_rng(2)
+    assert np.median([fit_gabor(rng.standard_normal((16, 16))).r_squared for _ in range(5)]) < 0.4
+
+
+def test_slow_features_of_moving_images_are_complex_cells():
+    """Published for 20,000 frames of noise and 32 components: Gabor R² of 0.90; random forms have about 0.3."""
+    sequences = image_sequences(200, images=pink_noise(4))
+    frames = sequences.frames().astype(np.float64)
+    centred = frames - frames.mean(axis=0)
+    variance, U = np.linalg.eigh(centred.T @ centred / len(centred))
+    variance, U = variance[::-1][:32], U[:, ::-1][:, :32]
+    sfa = SFA(20, expansion="quadratic").fit(centred @ (U / np.sqrt(variance)), lengths=sequences.lengths(frames))
+    unwhiten, norm = np.diag(1 / np.sqrt(variance)), float(np.linalg.norm(centred, axis=1).mean())
+    rng = np.random.default_rng(0)
+    found = {}
+    for name, components in (("sfa", sfa.components_), ("random", rng.standard_normal(sfa.components_.shape))):
+        forms = [quadratic_form(component, sfa.mean_, 32).of(unwhiten) for component in components]
+        found[name] = summarise_units([analyse_unit(form, U, norm) for form in forms])
+    assert found["sfa"]["gabor_r2_median"] > 0.8
+    assert found["sfa"]["f2_f0_median"] < 0.1
+    assert found["sfa"]["invariance_cosine_median"] > 0.8
+    assert found["random"]["gabor_r2_median"] < 0.5
+    assert found["random"]["f2_f0_median"] > 0.3
