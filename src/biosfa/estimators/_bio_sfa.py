@@ -210,8 +210,8 @@ class BioSFA(SlowFeatureEstimator):
             found = int(np.isfinite(self.delta_values_).sum())
             if found < self.n_components:
                 raise ValueError(
-                    f"n_components={self.n_components} exceeds the rank of the (expanded) input: the outputs vary in "
-                    f"{found} dimensions only. Ask for fewer, or give more varied samples"
+                    f"n_components={self.n_components} exceeds the rank of the (expanded) input, {len(X)} samples: the "
+                    f"outputs vary in {found} dimensions only. Ask for fewer, or give more, or more varied, samples"
                 )
         return self
 
