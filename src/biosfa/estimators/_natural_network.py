@@ -6,7 +6,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
-from biosfa.estimators._network import Network, Readout, read_out, solve_readout
+from biosfa.estimators._network import Network, Readout, read_out, steps_within
 from biosfa.estimators._whitening import build_whitening
 from biosfa.exceptions import DivergenceError
 from biosfa.kernels import natural
@@ -35,7 +35,7 @@ class NaturalNetwork(Network):
         rank: str | int,
     ) -> None:
         super().__init__(k, m, n_streams, mode, dtype)
-        self.state = natural.initial_state(k, m, n_streams, dtype, rng)
+        self.state: natural.NaturalState = natural.initial_state(k, m, n_streams, dtype, rng)
         self._mean = np.zeros(m)
         self.x_prev = np.zeros((n_streams, m), dtype)
         self.skipped = np.zeros(1)  # silent steps before the stream began to vary
@@ -78,10 +78,7 @@ class NaturalNetwork(Network):
         """Whole steps before the first sample so large that its square, in whitened units, is not a number."""
         limit = float(np.sqrt(np.finfo(self.dtype).max / self.n_features)) * 1e-3
         loudest = max(1.0, float(self.whitening.scale.max(initial=0.0)))
-        with np.errstate(over="ignore"):
-            largest = np.abs(rows).max(axis=1, initial=0.0) * loudest
-        large = largest > limit
-        return (int(np.argmax(large)) if large.any() else len(rows)) // self.n_streams
+        return steps_within(rows, limit / loudest) // self.n_streams
 
     def _silent_steps(self, rows: FloatArray) -> int:
         """Steps at the very beginning that do not vary: they teach nothing, and do not count."""
@@ -96,8 +93,7 @@ class NaturalNetwork(Network):
         return silent
 
     def _learn(self, rows: FloatArray, starts: BoolArray, eta: Float64Array) -> None:
-        seen = (self.n_samples - int(self.skipped[0])) * self.n_streams
-        seen = max(0, seen)
+        seen = max(0, self.n_samples - int(self.skipped[0])) * self.n_streams  # steps of this call may be skipped
         size = max(1, PIECE_BYTES // (self.dtype.itemsize * self.n_features * natural.LARGEST_BLOCK))
         size *= natural.LARGEST_BLOCK
         buffers = np.empty((2, min(size, len(rows)), self.n_features), self.dtype)
@@ -155,15 +151,9 @@ class NaturalNetwork(Network):
         eta = 1.0 / float(self.state.inverse_rate[0]) if self.mode.relative else eta
         return eta / (1.0 + 2.0 * eta * self.n_features) if self.mode.normalized else eta
 
-    def delta_values(self) -> Float64Array:
-        """Slowness of the k slowest directions in the span of the averaged weights."""
-        return solve_readout(self.k, self.state.S, self.state.D, self.state.weights, self.dtype).delta_values
-
     def readout(self) -> Readout:
         """The k slowest directions in the span of the averaged weights."""
-        state = self.state
-        W = self.whitening.weights_of_input(state.W_mean).astype(self.dtype)
-        return read_out(self.k, state.S, state.D, state.weights, W)
+        return read_out(self.k, self.state, self.whitening.weights_of_input(self.state.W_mean).astype(self.dtype))
 
     def constraint_error(self) -> float:
         """‖⟨yyᵀ⟩ − I‖²/k of the k slowest outputs, y = M⁻¹v with the currents v of the averaged weights."""

@@ -16,7 +16,8 @@ from biosfa.exceptions import DivergenceError
 from biosfa.io.model_file import Arrays
 from biosfa.kernels import blocked, sequential, streams
 from biosfa.kernels.eigen import fixed_signs, slow_directions
-from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, VARIANCE, Mode, initial_state
+from biosfa.kernels.natural import NaturalState
+from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, VARIANCE, Mode, State, initial_state
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # Weights above which the blocked kernel is the faster one, and rows below which it is not worth its set-up (measured).
@@ -41,6 +42,7 @@ class Readout(NamedTuple):
 class Network(ABC):
     """A network with k outputs and m inputs that learns from P parallel streams."""
 
+    state: State | NaturalState  # both have running moments S and D of the outputs' currents
     advice: str  # what to do if it does not converge
     mode: Mode
     n_samples: int  # rows seen, or steps of parallel streams
@@ -84,9 +86,9 @@ class Network(ABC):
     def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
         """Learn from one sample that continues the episode; False if the network would diverge, or it is not finite."""
 
-    @abstractmethod
     def delta_values(self) -> Float64Array:
         """Slowness of the features, NaN where the input had no variance left."""
+        return solve_readout(self.k, self.state, self.dtype).delta_values
 
     @abstractmethod
     def readout(self) -> Readout:
@@ -141,7 +143,7 @@ class LocalNetwork(Network):
         self, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike, rng: np.random.RandomState
     ) -> None:
         super().__init__(k, m, n_streams, mode, dtype)
-        self.state = initial_state(k, m, n_streams, dtype, rng)
+        self.state: State = initial_state(k, m, n_streams, dtype, rng)
         self.units = Units(m, n_streams)
 
     @property
@@ -182,7 +184,7 @@ class LocalNetwork(Network):
             rates = adapted(eta[part], float(self.state.gauge[VARIANCE]), self.n_streams)
             before = self.n_samples
             # where units are not known yet, they do not make a large sample harmless
-            fits = raw[part] if self.units.settled() else raw[part][: _steps_within(raw[part], LARGEST)]
+            fits = raw[part] if self.units.settled() else raw[part][: steps_within(raw[part], LARGEST)]
             try:
                 self._advance(self.units.apply(fits), starts[part][: len(fits)], rates[: len(fits)], rate[part])
                 if len(fits) < end - begin:
@@ -266,17 +268,13 @@ class LocalNetwork(Network):
         """2η‖x‖² of the largest sample so far, where it matters: 0 for the normalised step."""
         return 0.0 if self.mode.normalized else 2.0 * eta * float(self.state.gauge[PEAK_POWER])
 
-    def delta_values(self) -> Float64Array:
-        """Slowness of the features."""
-        return solve_readout(self.k, self.state.S, self.state.D, self.state.weights, self.dtype).delta_values
-
     def readout(self) -> Readout:
         """Slow directions within the span of W.
 
         The running moments are those of the currents a = Wx and of their difference under one set of weights: M, which
         only mixes the outputs, cancels.
         """
-        return read_out(self.k, self.state.S, self.state.D, self.state.weights, self.W)
+        return read_out(self.k, self.state, self.W)
 
     def constraint_error(self) -> float:
         """‖⟨yyᵀ⟩ − I‖²/k from the running moments of the currents, y = M⁻¹a."""
@@ -288,14 +286,16 @@ class LocalNetwork(Network):
         return float(np.square(whitened - np.eye(len(M))).sum() / len(M))
 
 
-def _steps_within(raw: FloatArray, limit: float) -> int:
+def steps_within(raw: FloatArray, limit: float) -> int:
     """Rows, or steps of parallel streams, before the first that has an entry beyond the limit."""
-    large = (np.abs(raw) > min(limit, float(np.finfo(raw.dtype).max))).reshape(len(raw), -1).any(axis=1)
+    largest = np.abs(raw).max(axis=tuple(range(1, raw.ndim)), initial=0.0)
+    large = largest > min(limit, float(np.finfo(raw.dtype).max))
     return int(np.argmax(large)) if large.any() else len(raw)
 
 
-def solve_readout(k: int, S: Float64Array, D: Float64Array, weights: Float64Array, dtype: DTypeLike) -> Readout:
+def solve_readout(k: int, state: State | NaturalState, dtype: DTypeLike) -> Readout:
     """The k slowest mixtures of outputs, from weighted sums S and D over their currents and differences of these."""
+    S, D, weights = state.S, state.D, state.weights
     mixtures, delta_values = np.zeros((k, len(S))), np.full(k, np.nan)
     # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
     tolerance = 100 * len(S) * max(float(np.finfo(dtype).eps) ** 2, float(np.finfo(np.float64).eps))
@@ -309,7 +309,7 @@ def solve_readout(k: int, S: Float64Array, D: Float64Array, weights: Float64Arra
     return Readout(mixtures, delta_values)
 
 
-def read_out(k: int, S: Float64Array, D: Float64Array, weights: Float64Array, W: FloatArray) -> Readout:
+def read_out(k: int, state: State | NaturalState, W: FloatArray) -> Readout:
     """The k slowest directions in the span of W."""
-    mixtures, delta_values = solve_readout(k, S, D, weights, W.dtype)
+    mixtures, delta_values = solve_readout(k, state, W.dtype)
     return Readout(fixed_signs(mixtures @ W), delta_values)

@@ -87,7 +87,6 @@ class FullWhitening(Whitening):
         self.scatter = np.zeros((n_features, n_features))
         self.factor = np.eye(n_features)  # lower triangular: correlations = factor factorᵀ
         self.whitener = np.eye(n_features, dtype=dtype)  # its inverse
-        self.passed = np.eye(n_features)  # covariance of z
 
     def _take(self, X: FloatArray, Z: FloatArray, keep: float) -> None:
         add_scatter(X, keep, self.scatter)
@@ -112,14 +111,15 @@ class FullWhitening(Whitening):
         shrunk[np.diag_indices(m)] += shrinkage
         np.fill_diagonal(shrunk, np.where(self.scale > 0.0, np.diag(shrunk), 1.0))
         self.factor[:] = cholesky(shrunk, lower=True)
-        whitener = solve_triangular(self.factor, np.eye(m), lower=True)
-        self.whitener[:] = whitener
-        # Directions that are not there have no variance in z either; those not yet seen cannot be told from them.
-        self.passed[:] = whitener @ correlation @ whitener.T if n >= 2 * m else np.eye(m)
+        self.whitener[:] = solve_triangular(self.factor, np.eye(m), lower=True)
 
     def weights_of_white(self, W: Float64Array) -> FloatArray:
-        scaled = W * reciprocal(self.scale)
-        return (scaled @ self.factor @ self.passed).astype(self.dtype)
+        n = float(self.total[0])
+        if n < 2 * self.n_features:  # directions not yet seen cannot be told from those that are not there
+            weights = (W * reciprocal(self.scale)) @ self.factor
+        else:  # times the covariance of z, which is 1 but for directions that are not there
+            weights = (((W * (self.scale > 0.0)) @ self.scatter) * self.scale / n) @ self.whitener.T
+        return weights.astype(self.dtype)
 
     def arrays(self) -> Arrays:
         return {
@@ -128,7 +128,6 @@ class FullWhitening(Whitening):
             "scatter": self.scatter,
             "factor": self.factor,
             "whitener": self.whitener,
-            "passed": self.passed,
         }
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.experiments._diagram import draw_network
@@ -68,15 +69,7 @@ def draw_comparison(folder: Path, curves: Arrays, found: dict[str, Any]) -> None
         error.plot(
             curves["steps_offline"], curves["error_offline"], color=COLORS["offline"], lw=1.4, label="offline, steps"
         )
-        partial = curves["error_exact"] > 0
-        error.plot(
-            curves["steps_exact"][partial],
-            curves["error_exact"][partial],
-            color=COLORS["exact"],
-            ls="--",
-            lw=1.2,
-            label="exact SFA, samples",
-        )
+        _draw_exact(error, curves, "exact SFA, samples")
         error.axhline(found["lambda_slow"], color="0.6", ls=":", lw=1, label=r"$\lambda_\mathrm{slow}$")
         error.set(title="error", xlabel="time step", xscale="log", yscale="log", ylim=(1e-7, None))
         error.legend()
@@ -102,15 +95,7 @@ def draw_tuned(folder: Path, curves: Arrays, found: dict[str, Any]) -> None:
             band(
                 error, curves["steps_tuned"][shown], curves[f"error_{name}"][:, shown], color=COLORS[name], label=label
             )
-        exact = curves["error_exact"] > 0
-        error.plot(
-            curves["steps_exact"][exact],
-            curves["error_exact"][exact],
-            color=COLORS["exact"],
-            ls="--",
-            lw=1.2,
-            label="exact SFA",
-        )
+        _draw_exact(error, curves, "exact SFA")
         error.set(title="error", xlabel="samples", xscale="log", yscale="log", ylim=(1e-8, None))
         error.legend()
         steps = curves["watched_steps"]
@@ -131,6 +116,13 @@ def draw_tuned(folder: Path, curves: Arrays, found: dict[str, Any]) -> None:
         watch.set(title="what the network sees of itself", xlabel="samples", xscale="log", yscale="log")
         watch.legend()
         save(drawn, folder, "tuned")
+
+
+def _draw_exact(axes: Axes, curves: Arrays, label: str) -> None:
+    """Error of exact SFA against samples, as long as it has one."""
+    shown = curves["error_exact"] > 0
+    steps, errors = curves["steps_exact"][shown], curves["error_exact"][shown]
+    axes.plot(steps, errors, color=COLORS["exact"], ls="--", lw=1.2, label=label)
 
 
 def _standard(values: Any) -> Any:
