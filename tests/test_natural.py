@@ -10,6 +10,7 @@ from scipy.linalg import subspace_angles
 
 from biosfa import SFA, BioSFA, DivergenceError, Recorder, metrics
 from biosfa.datasets import driven_logistic_map
+from biosfa.estimators._events import next_event
 from biosfa.estimators._whitening import FullWhitening, LowRankWhitening
 from biosfa.kernels import natural, reference
 from biosfa.kernels.state import CURRENT, DIFFERENCE, Mode
@@ -136,6 +137,26 @@ def test_silence_at_the_beginning_does_not_count():
         late.partial_fit(np.zeros((5000, 10))).partial_fit(X)
         direct.partial_fit(np.zeros((1, 10))).partial_fit(X)
         assert metrics.slowness_error(late.components_, X) < 1.5 * metrics.slowness_error(direct.components_, X) + 0.05
+
+
+def test_events_are_no_rarer_than_the_window_asks_for():
+    def events(window):
+        due = [0]
+        while due[-1] < 100_000:
+            due.append(next_event(due[-1], first=2, grid=128, growth=0.125, window=window))
+        return np.array(due)
+
+    assert np.diff(events(4096.0)).max() == 512
+    assert np.diff(events(np.inf)).max() > 8000
+    assert {next_event(n, first=2, grid=128, growth=0.125, window=4096.0) for n in range(50_000, 50_600)} <= {
+        *events(4096.0)
+    }
+
+
+def test_a_rate_that_is_far_too_large_does_not_ruin_the_weights():
+    X = slow_mixture(50_000, seed=1)[1]
+    net = BioSFA(3, preconditioner="whiten", learning_rate=0.4, random_state=0).fit(X)
+    assert metrics.slowness_error(net.components_, X) < 0.1 * metrics.slowest(metrics.moments(X), 3).sum()
 
 
 @pytest.mark.parametrize("gain", [10.0, 1e6])
