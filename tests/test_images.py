@@ -19,6 +19,7 @@ from biosfa.analysis import (
     quadratic_form,
     summarise_units,
 )
+from biosfa.analysis._gratings import half_width
 from biosfa.datasets import dead_leaves, image_sequences, pink_noise
 
 
@@ -172,6 +173,13 @@ def test_gabor_functions_are_found(orientation, frequency, phase, width):
     assert fit.r_squared > 0.99
     overlap = (fit.patch - fit.patch.mean()).ravel() @ fit.shifted.ravel()
     assert abs(overlap) < 0.3 * np.linalg.norm(fit.patch) * np.linalg.norm(fit.shifted)
+
+
+def test_half_width_of_known_curves():
+    angle = np.linspace(0, np.pi, 720, endpoint=False)
+    assert np.degrees(half_width(np.cos(angle) ** 2)) == pytest.approx(45, abs=0.01)
+    assert np.degrees(half_width(np.cos(2 * angle))) == pytest.approx(30, abs=0.01)
+    assert np.degrees(half_width(np.ones(10))) == pytest.approx(90)
 
 
 def test_noise_is_no_gabor_function():

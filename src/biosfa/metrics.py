@@ -12,7 +12,15 @@ from biosfa.kernels.eigen import slow_directions
 from biosfa.kernels.moments import Moments, accumulate
 from biosfa.typing import Float64Array
 
-__all__ = ["constraint_error", "moments", "slowest", "slowness", "slowness_error", "subspace_angle"]
+__all__ = [
+    "constraint_error",
+    "moments",
+    "slowest",
+    "slowness",
+    "slowness_error",
+    "subspace_angle",
+    "subspace_slowness",
+]
 
 
 def moments(X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> Moments:
@@ -111,19 +119,42 @@ def slowness_error(
     >>> bool(metrics.slowness_error(SFA(2).fit(X).components_, X) < 1e-12)
     True
     """
+    collected = moments(X, lengths)
+    least = float(slowest(collected, np.shape(components)[-2]).sum())
+    return subspace_slowness(components, collected) - least
+
+
+def subspace_slowness(
+    components: ArrayLike, X: "ArrayLike | Moments", lengths: ArrayLike | None = None
+) -> float | Float64Array:
+    """Sum of the slowness values of features, made white: the part of :func:`slowness_error` that the features decide.
+
+    Parameters
+    ----------
+    components, X, lengths
+        As for :func:`slowness_error`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import SFA, metrics
+    >>> X = np.random.default_rng(0).standard_normal((1000, 4)).cumsum(axis=1)
+    >>> sfa = SFA(2).fit(X)
+    >>> bool(np.isclose(metrics.subspace_slowness(sfa.components_, X), sfa.delta_values_.sum()))
+    True
+    """
     V = np.asarray(components, dtype=np.float64)
     collected = moments(X, lengths)
-    least = slowest(collected, V.shape[-2]).sum()
     C_xx, C_dot = collected.covariance, collected.difference_covariance
     if V.shape[-1] != len(C_xx):
         raise ValueError(f"components are of {V.shape[-1]} features, but X has {len(C_xx)}: give the expanded signal")
-    errors = []
+    totals = []
     for network in V.reshape(-1, *V.shape[-2:]):
         features = slow_directions(network @ C_xx @ network.T, network @ C_dot @ network.T)
         if features.rank < len(network):
             raise ValueError(f"the {len(network)} components give only {features.rank} independent features on X")
-        errors.append(features.delta_values.sum() - least)
-    return np.asarray(errors) if V.ndim == 3 else float(errors[0])
+        totals.append(features.delta_values.sum())
+    return np.asarray(totals) if V.ndim == 3 else float(totals[0])
 
 
 def constraint_error(components: ArrayLike, X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> float:

@@ -24,7 +24,7 @@ class GratingTuning:
     f0: float
     f1: float
     f2: float
-    orientation_half_width: float  # radians, at half the response above that of the worst orientation
+    orientation_half_width: float  # radians, at half the response to the best
     orientation_curve: Float64Array  # F0 against ORIENTATIONS at the best frequency
     frequency_curve: Float64Array  # F0 against FREQUENCIES at the best orientation
 
@@ -69,15 +69,28 @@ def grating_tuning(form: QuadraticForm, projection: Float64Array, norm: float) -
     f0, f1, f2 = grating_harmonics(form, cosine @ projection, sine @ projection, amplitude)
     best = np.unravel_index(int(f0.argmax()), f0.shape)
     curve = f0[:, best[1]]
-    half = 0.5 * (curve.max() + curve.min())
-    width = np.count_nonzero(curve >= half) * np.pi / len(ORIENTATIONS) / 2
     return GratingTuning(
         orientation=float(ORIENTATIONS[best[0]]),
         frequency=float(FREQUENCIES[best[1]]),
         f0=float(f0[best]),
         f1=float(f1[best]),
         f2=float(f2[best]),
-        orientation_half_width=float(width),
+        orientation_half_width=half_width(np.roll(curve, -best[0])),
         orientation_curve=curve,
         frequency_curve=f0[best[0]],
     )
+
+
+def half_width(curve: Float64Array) -> float:
+    """Half the width at half height, in radians, of a peak at the first of evenly spaced angles round half a turn."""
+    half = curve[0] / 2
+
+    def reach(values: Float64Array) -> float:
+        below = np.flatnonzero(values < half)
+        if len(below) == 0:
+            return len(values) / 2
+        i = int(below[0])
+        return float(i - 1 + (values[i - 1] - half) / (values[i - 1] - values[i]))
+
+    other_way = np.roll(curve[::-1], 1)
+    return (reach(curve) + reach(other_way)) / 2 * np.pi / len(curve)

@@ -1,6 +1,7 @@
 """The command ``biosfa``. What it runs is imported when it runs, so that help is quick."""
 
 import sys
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -85,8 +86,13 @@ class Variant(StrEnum):
 Out = Annotated[Path | None, typer.Option(help="Folder for the results.", show_default="results/<experiment>")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Runs side by side.", show_default="one a core")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped, or killed.")]
-Seed = Annotated[
-    int | None, typer.Option(min=0, help="Seed of the series, and with it of everything random.", show_default="1")
+Seed = Annotated[int | None, typer.Option(min=0, help="Seed of everything random.", show_default="1")]
+
+Images = Annotated[
+    str,
+    typer.Option(
+        help="A folder of images, or [b]dead leaves[/b], [b]noise[/b], [b]photographs[/b] (extra \\[images])."
+    ),
 ]
 
 
@@ -118,6 +124,45 @@ def reproduce_chaotic(
     print(f"report: {(folder / 'report.html').resolve()}")
 
 
+class Rule(StrEnum):
+    """Which networks."""
+
+    bio_sfa = "bio-sfa"
+    reversible = "reversible"
+    both = "both"
+
+
+@reproduce.command("images")
+def reproduce_images(
+    preset: Annotated[
+        Preset, typer.Option(help="[b]quick[/b]: a minute. [b]paper[/b]: full scale; minutes for each of its 10 runs.")
+    ] = Preset.quick,
+    images: Images = "dead leaves",
+    rule: Annotated[Rule, typer.Option(help="Which learning rule.")] = Rule.both,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Networks of each rule and choice of rates.", show_default="that of the preset"),
+    ] = None,
+    seed: Seed = None,
+    jobs: Jobs = None,
+    out: Out = None,
+    resume: Resume = False,
+) -> None:
+    """Experiment 2: patches that move over natural images become complex cells."""
+    from biosfa.experiments import images as experiment
+
+    config = experiment.preset(preset.value, images=images, rule=rule.value, runs=runs, seed=seed)
+    folder = out or Path("results/images" if preset is Preset.paper else f"results/images-{preset.value}")
+    found = experiment.reproduce(config, folder, jobs=jobs, resume=resume)
+    print(f"least slowness of {config.units} features: {found['lambda_slow']:.3f}")
+    for name in experiment.RULES[config.rule]:
+        for rates, samples in found["samples"].items():
+            error, r2 = found["relative_error"][name][rates], found["gabor_r2_median"][name][rates]
+            outcome = "diverged" if error is None else f"relative error {error:.3f}, median Gabor R² {r2:.3f}"
+            print(f"{name}, {rates} rates, {samples:,} samples: {outcome}")
+    print(f"report: {(folder / 'report.html').resolve()}")
+
+
 @sweep.command("chaotic")
 def sweep_chaotic(
     steps: Annotated[int, typer.Option(min=1000, help="Updates of each network.")] = 1_000_000,
@@ -133,4 +178,27 @@ def sweep_chaotic(
     config = chaotic_sweep.SweepConfig(steps) if seed is None else chaotic_sweep.SweepConfig(steps, seed)
     best = chaotic_sweep.sweep(config, folder, jobs=jobs, resume=resume)
     print(f"best: a = {best['a']:g}, b = {best['b']:g}, tau = {best['tau']:g}, error {best['error']:.4g}")
+    print(f"report: {(folder / 'report.html').resolve()}")
+
+
+@sweep.command("images")
+def sweep_images(
+    samples: Annotated[int, typer.Option(min=10_000, help="Samples that each network learns from.")] = 50_000,
+    images: Images = "dead leaves",
+    seed: Seed = None,
+    jobs: Jobs = None,
+    out: Out = None,
+    resume: Resume = False,
+) -> None:
+    """The paper's grid over α, β and τ on moving images: heat maps and the best setting."""
+    from biosfa.experiments import images_sweep
+
+    folder = out or Path("results/sweep-images")
+    config = images_sweep.SweepConfig(samples, images=images)
+    config = config if seed is None else replace(config, seed=seed)
+    best = images_sweep.sweep(config, folder, jobs=jobs, resume=resume)
+    print(
+        f"best: alpha = {best['alpha']:g}, beta = {best['beta']:g}, tau = {best['tau']:g}, "
+        f"relative error {best['error']:.4g}"
+    )
     print(f"report: {(folder / 'report.html').resolve()}")

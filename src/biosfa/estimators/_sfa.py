@@ -14,7 +14,7 @@ from biosfa.estimators._validation import check_count, check_positive, check_sam
 from biosfa.exceptions import RankDeficiencyWarning
 from biosfa.io.model_file import Arrays
 from biosfa.kernels.eigen import redundant_columns, slow_directions
-from biosfa.kernels.moments import Moments, accumulate
+from biosfa.kernels.moments import Moments, accumulate, block_rows
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 
@@ -238,7 +238,7 @@ class SFA(SlowFeatureEstimator):
     def _accumulate(self, X: FloatArray, starts: BoolArray, *, continued: bool = True) -> None:
         plan = self._signal.plan(X, starts, continued=continued)
         seen, tail = Moments(self._moments.n_features), self._tail
-        for x, piece in self._signal.pieces(plan):
+        for x, piece in self._signal.pieces(plan, at_least=block_rows(self._moments.n_features)):
             tail = accumulate(seen, x, plan.starts[piece], self.lag, tail)
         self._moments = self._moments.merged(seen)
         self._tail = tail

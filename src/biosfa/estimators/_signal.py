@@ -76,12 +76,12 @@ class SignalPath:
         new = index >= past
         return Plan(rows, index[new], first[new])
 
-    def pieces(self, plan: Plan) -> Iterator[tuple[FloatArray, slice]]:
-        """The expanded signal piece by piece, and where each stands in the plan."""
+    def pieces(self, plan: Plan, at_least: int = 1) -> Iterator[tuple[FloatArray, slice]]:
+        """The expanded signal piece by piece, of some rows at least, and where each stands in the plan."""
         if self.n_delays == 1 and self.transformer is None:
             yield plan.rows, slice(0, len(plan.rows))
             return
-        size = self.piece_rows()
+        size = max(self.piece_rows(), at_least)
         for begin in range(0, len(plan.starts), size):
             piece = slice(begin, begin + size)
             rows = (

@@ -18,11 +18,14 @@ import joblib
 import numpy as np
 
 from biosfa import __version__
+from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._progress import Progress
 from biosfa.io.atomic import LITTER, replace_file
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
+
+CHECKPOINT_SECONDS = 15.0  # how much of a long task may be lost
 
 
 class Stopped(Exception):  # noqa: N818 (it is no error)
@@ -100,9 +103,49 @@ class RunFolder:
         """Keep the result of a task."""
         (self.path / "tasks").mkdir(exist_ok=True)
         write_arrays(self._file(task), {**result.arrays, "__seconds__": np.array(result.seconds)})
+        self.checkpoint(task.name).remove()
+
+    def checkpoint(self, task: str) -> "Checkpoint":
+        """Where a long task keeps its state while it runs."""
+        return Checkpoint(self.path / "tasks", task)
 
     def _file(self, task: Task) -> Path:
         return self.path / "tasks" / f"{task.name}.npz"
+
+
+class Checkpoint:
+    """A network and its curves so far, so that a run that was killed goes on within a task."""
+
+    def __init__(self, folder: Path, task: str) -> None:
+        self._model = folder / f"{task}.network.biosfa"
+        self._curves = folder / f"{task}.curves.npz"
+        self._due = time.monotonic() + CHECKPOINT_SECONDS
+
+    def load(self) -> tuple[BioSFA, Arrays] | None:
+        """What was kept last, if there is something whole."""
+        try:
+            net = BioSFA.load(self._model)
+            with np.load(self._curves) as stored:
+                return net, {name: stored[name] for name in stored.files}
+        except (OSError, BadZipFile, ValueError, KeyError, EOFError):
+            return None
+
+    def save(self, net: BioSFA, curves: Callable[[], Arrays]) -> None:
+        """Keep a network and its curves, if the last time was long enough ago.
+
+        The curves are written first: they reach at least as far as the network, and the rest can be cut off.
+        """
+        if time.monotonic() < self._due:
+            return
+        self._curves.parent.mkdir(exist_ok=True)
+        write_arrays(self._curves, curves())
+        net.save(self._model)
+        self._due = time.monotonic() + CHECKPOINT_SECONDS
+
+    def remove(self) -> None:
+        """Forget what was kept."""
+        self._model.unlink(missing_ok=True)
+        self._curves.unlink(missing_ok=True)
 
 
 def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: str) -> dict[str, Result]:

@@ -28,11 +28,11 @@ def slow_directions(
         tolerance = len(C_xx) * float(np.finfo(np.float64).eps)
     scale = to_unit_variance(C_xx)
     variance, U = np.linalg.eigh(C_xx * np.outer(scale, scale))
-    kept = variance > tolerance * max(float(variance[-1]), 0.0)
-    rank = int(np.count_nonzero(kept))
+    rank = int(np.count_nonzero(variance > tolerance * max(float(variance[-1]), 0.0)))  # they are in order
     if rank == 0:
         return SlowDirections(np.empty((0, len(C_xx))), np.empty(0), 0)
-    whitening = scale[:, None] * (U[:, kept] / np.sqrt(variance[kept]))
+    whitening = U[:, len(U) - rank :]
+    whitening *= scale[:, None] / np.sqrt(variance[len(U) - rank :])  # in place: with thousands of columns it is large
     n_found = rank if n_components is None else min(rank, n_components)
     whitened = whitening.T @ C_dot @ whitening
     delta_values, V = np.linalg.eigh(whitened) if n_found == rank else eigh(whitened, subset_by_index=[0, n_found - 1])

@@ -10,6 +10,11 @@ from biosfa.typing import BoolArray, Float64Array, FloatArray
 BLOCK_BYTES = 2**20
 
 
+def block_rows(n_features: int) -> int:
+    """Samples to take at a time; where there are many features, enough to outweigh the addition of their products."""
+    return max(BLOCK_BYTES // (8 * max(1, n_features)), n_features // 2)
+
+
 @dataclass
 class Moments:
     """Sums that exact SFA is solved from: over all rows, and over all pairs within an episode."""
@@ -99,7 +104,7 @@ def accumulate(moments: Moments, X: FloatArray, starts: BoolArray, lag: int, tai
     tail : (at most lag, m)
         Last rows of the episode that the first row continues; empty if it begins one.
     """
-    block = max(lag, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+    block = max(lag, block_rows(X.shape[1]))
     for begin in range(0, len(X), block):
         rows = slice(begin, begin + block)
         moments.add_samples(X[rows])
