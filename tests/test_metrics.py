@@ -63,9 +63,9 @@ def test_dependent_components_have_no_error(X):
         metrics.slowness_error(e[:, :3], X)
 
 
-def test_moments_of_many_columns_are_those_of_numpy(rng):
+def test_moments_of_many_columns_are_those_of_numpy():
     """Wide signals are taken in larger blocks than narrow ones; here there are three."""
-    X = rng.standard_normal((900, 700)).cumsum(axis=0) + 5.0
+    X = np.random.default_rng(0).standard_normal((900, 700)).cumsum(axis=0) + 5.0
     found = metrics.moments(X, lengths=[400, 500])
     np.testing.assert_allclose(found.covariance, np.cov(X.T, bias=True), rtol=1e-9, atol=1e-9)
     steps = np.concatenate([np.diff(X[:400], axis=0), np.diff(X[400:], axis=0)])
