@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.linalg.blas import get_blas_funcs
+from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
-from biosfa import SFA, BioSFA, InverseTime
+from biosfa import SFA, Annealed, BioSFA, InverseTime
+from biosfa.datasets import image_sequences
 from biosfa.experiments._baseline import numpy_loop
 from biosfa.kernels import blocked, sequential
 from biosfa.kernels.state import Mode, initial_state
@@ -168,6 +170,37 @@ def bench_preconditioner() -> None:
     print()
 
 
+def bench_images() -> None:
+    """Moving patches from the image to the weights, beside the bare kernel on samples that are there already."""
+    m, k = 2144, 49
+    sequences = image_sequences(100, random_state=1)
+    pca = PCA(64, whiten=True).fit(sequences.frames())
+    n = sequences.n_sequences * sequences.n_frames
+    X = np.random.default_rng(0).standard_normal((n, m)).astype(np.float32)
+    starts, eta = np.arange(n) % sequences.n_frames == 0, np.full(n, ETA)
+    state = initial_state(k, m, 1, np.float32, np.random.RandomState(0))
+    net = BioSFA(k, expansion="quadratic", learning_rate=Annealed(5e-6, 5e6), tau=1.0, random_state=0)
+
+    def pipeline() -> None:
+        for frames in sequences:
+            net.partial_fit(pca.transform(frames), lengths=sequences.lengths(frames))
+
+    def bare() -> None:
+        blocked.learn(X, starts, eta, eta, n, MODE, state)
+
+    times = best_times({"bare": bare, "pipeline": pipeline}, rounds=5)
+    ratio = times["pipeline"] / times["bare"]
+    row("moving images at (2144, 49), float32", "µs a sample", "ratio", "target")
+    row("bare kernel", f"{times['bare'] / n * 1e6:.3g}")
+    row(
+        "frames, PCA, expansion, network",
+        f"{times['pipeline'] / n * 1e6:.3g}",
+        f"{ratio:.2f}",
+        verdict(ratio, 2, at_least=False),
+    )
+    print()
+
+
 def peers() -> dict[str, Callable[[np.ndarray], object]]:
     """Other implementations of exact SFA that are installed."""
     found: dict[str, Callable[[np.ndarray], object]] = {}
@@ -237,5 +270,6 @@ if __name__ == "__main__":
         bench_kernels()
         bench_estimator()
         bench_preconditioner()
+        bench_images()
         bench_exact()
     bench_import()

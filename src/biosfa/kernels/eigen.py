@@ -27,12 +27,16 @@ def slow_directions(
     if tolerance is None:
         tolerance = len(C_xx) * float(np.finfo(np.float64).eps)
     scale = to_unit_variance(C_xx)
-    variance, U = np.linalg.eigh(C_xx * np.outer(scale, scale))
+    correlations = C_xx * scale
+    correlations *= scale[:, None]
+    # in place, here and below: with thousands of columns these matrices are what memory is needed for
+    variance, U = eigh(correlations.T, driver="evd", overwrite_a=True, check_finite=False)
     rank = int(np.count_nonzero(variance > tolerance * max(float(variance[-1]), 0.0)))  # they are in order
     if rank == 0:
         return SlowDirections(np.empty((0, len(C_xx))), np.empty(0), 0)
     whitening = U[:, len(U) - rank :]
-    whitening *= scale[:, None] / np.sqrt(variance[len(U) - rank :])  # in place: with thousands of columns it is large
+    whitening *= scale[:, None]
+    whitening /= np.sqrt(variance[len(U) - rank :])
     n_found = rank if n_components is None else min(rank, n_components)
     whitened = whitening.T @ C_dot @ whitening
     delta_values, V = np.linalg.eigh(whitened) if n_found == rank else eigh(whitened, subset_by_index=[0, n_found - 1])
