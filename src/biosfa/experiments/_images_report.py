@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from biosfa.experiments.images import ImagesConfig
 
 CELLS = {
-    "gabor_r2_median": "Gabor R², median",
-    "gabor_r2_above_0_8": "units with R² > 0.8",
-    "f2_f0_median": "F2/F0, median",
-    "invariance_cosine_median": "|cos| of invariance, median",
-    "orientation_half_width_median": "orientation half-width, °",
+    "gabor_r2_median": "Gabor R²",
+    "gabor_r2_above_0_8": "R² > 0.8",
+    "f2_f0_median": "F2/F0",
+    "invariance_cosine_median": "|cos|",
+    "orientation_half_width_median": "half-width",
 }
 
 
@@ -71,7 +71,7 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
     rows += [(f"{NAMES[rule]}, {label}", rule, rates) for rule in rules for rates, label in RATES.items()]
     rows += [("control: shuffled in time", "shuffled", None), ("control: random forms", "random", None)]
     report.table(
-        ["medians over runs", "relative error", *CELLS.values()],
+        ["medians over units and runs", "relative error", *CELLS.values()],
         [
             [
                 label,
@@ -84,9 +84,10 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         ],
     )
     report.paragraph(
-        "Exact SFA here is of all frames; the relative error is the slowness of the features, made white, over "
-        f"the least possible, λ_slow = {found['lambda_slow']:.3f}, less one. That F1/F0 is small tells nothing: random "
-        "forms have it too."
+        "R² > 0.8 is the share of units; |cos| is that of the invariance and the Gabor function shifted by 90°; the "
+        "half-width, in degrees, is that of the tuning to orientation at half height. The relative error is the slowness "
+        f"of the features, made white, over the least possible, λ_slow = {found['lambda_slow']:.3f}, less one. That F1/F0 "
+        "is small tells nothing: random forms have it too."
     )
     report.picture(folder / "units.png", "Three units of exact SFA: stimuli, and tuning to gratings.")
     report.heading("The outputs become white")
@@ -99,7 +100,9 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
             "does comparably well; these are its errors at the same rates and samples.",
         )
     if found["diverged"]:
-        report.paragraph(f"Diverged, and not in the medians' favour: {', '.join(found['diverged'])}.")
+        report.paragraph(
+            f"A run that diverged has no numbers, and leaves none in the medians: {', '.join(found['diverged'])}."
+        )
     report.heading("Speed")
     report.table(
         ["", "a sample, frames to weights"],
