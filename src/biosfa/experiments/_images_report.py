@@ -86,8 +86,8 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
     report.paragraph(
         "R² > 0.8 is the share of units; |cos| is that of the invariance and the Gabor function shifted by 90°; the "
         "half-width, in degrees, is that of the tuning to orientation at half height. The relative error is the "
-        f"slowness of the features, made white, over the least possible, λ_slow = {found['lambda_slow']:.3f}, less one. "
-        "That F1/F0 is small tells nothing: random forms have it too."
+        f"slowness of the features, made white, over the least possible, λ_slow = {found['lambda_slow']:.3f}, less "
+        "one. That F1/F0 is small tells nothing: random forms have it too."
     )
     report.picture(folder / "units.png", "Three units of exact SFA: stimuli, and tuning to gratings.")
     report.heading("The outputs become white")
