@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from biosfa import objectives as objectives
     from biosfa.estimators._base import load as load
     from biosfa.estimators._bio_sfa import BioSFA as BioSFA
+    from biosfa.estimators._cubica import CuBICA as CuBICA
     from biosfa.estimators._expansion import QuadraticExpansion as QuadraticExpansion
     from biosfa.estimators._expansion import TimeEmbedding as TimeEmbedding
     from biosfa.estimators._offline import OfflineBioSFA as OfflineBioSFA
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Annealed": "estimators._schedules",
     "BioSFA": "estimators._bio_sfa",
+    "CuBICA": "estimators._cubica",
     "DivergenceError": "exceptions",
     "InverseTime": "estimators._schedules",
     "ModelFileError": "exceptions",

@@ -1,0 +1,118 @@
+"""What covers the walls, the floor and the far scene of the rat's room: made from a seed, or pictures of the user's."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from biosfa.typing import Float64Array
+
+Texture = np.ndarray[Any, np.dtype[np.uint8]]
+
+SIDE = 256  # texels along a side
+SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
+NAMES = ("wall0", "wall1", "wall2", "wall3", "floor", "scene0", "scene1", "scene2", "scene3")
+
+# Mean colours of the walls and their contrast, as measured on RatLab's textures, so that frames have like statistics.
+WALL_COLORS = ((148, 139, 134), (152, 121, 105), (88, 84, 77), (114, 106, 93))
+CONTRAST = 35.0
+FLOOR = 123.0
+# Far scenes: ground and sky, one pair of colours on each side.
+SCENES = (
+    ((96, 110, 70), (150, 175, 205)),
+    ((130, 105, 75), (190, 170, 150)),
+    ((70, 85, 95), (120, 140, 175)),
+    ((115, 120, 60), (205, 200, 160)),
+)
+
+
+def made_textures(random_state: int = 0) -> dict[str, Texture]:
+    """Textures of shape (256, 256, 3), the top row first: four walls, a floor, and four far scenes.
+
+    Each wall has a pattern of its own (blotches, bars, discs, slanted waves), and is bright in the middle and dark at
+    its edges: a low-frequency cue to where on the wall a patch is.
+    """
+    rng = np.random.default_rng(random_state)
+    patterns = (_blotches(rng, 6.0), _bars(rng), _discs(rng), _waves(rng))
+    vignette = _vignette()
+    textures = {}
+    for i, (color, pattern) in enumerate(zip(WALL_COLORS, patterns, strict=True)):
+        tint = np.stack([_standard(gaussian_filter(rng.standard_normal((SIDE, SIDE)), 24)) for _ in range(3)], axis=2)
+        shade = 0.75 * vignette[:, :, None] + 0.55 * pattern[:, :, None] + 0.2 * tint
+        textures[f"wall{i}"] = _colored(np.array(color), shade)
+    textures["floor"] = _colored(np.full(3, FLOOR), np.repeat(_blotches(rng, 3.0)[:, :, None], 3, axis=2))
+    for i, (ground, sky) in enumerate(SCENES):
+        height = np.linspace(1, 0, SIDE)[:, None] + 0.12 * _standard(gaussian_filter(rng.standard_normal(SIDE), 12))
+        share = 1 / (1 + np.exp(-(height - 0.3) / 0.02))[:, :, None]  # the horizon is hilly
+        base = share * np.array(sky) + (1 - share) * np.array(ground)
+        textures[f"scene{i}"] = _bytes(base + 18.0 * _blotches(rng, 8.0)[:, :, None])
+    return textures
+
+
+def read_textures(folder: str | os.PathLike[str]) -> dict[str, Texture]:
+    """Textures from pictures named wall0 … wall3, floor, scene0 … scene3 (PNG, JPEG, TIFF).
+
+    Raises
+    ------
+    ValueError
+        If one is missing, or is not an image; the message names it.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    textures = {}
+    for name in NAMES:
+        found = [path for path in sorted(Path(folder).glob(f"{name}.*")) if path.suffix.lower() in SUFFIXES]
+        if not found:
+            raise ValueError(f"{folder} has no picture {name} (.png, .jpg or .tiff); needed are {', '.join(NAMES)}")
+        try:
+            with Image.open(found[0]) as picture:
+                textures[name] = np.asarray(picture.convert("RGB"), dtype=np.uint8)
+        except (UnidentifiedImageError, OSError) as error:
+            raise ValueError(f"{found[0]} cannot be read as an image: {error}") from None
+    return textures
+
+
+def _vignette() -> Float64Array:
+    x = np.linspace(-1, 1, SIDE)
+    return _standard(np.cos(0.5 * np.pi * x)[None, :] * np.cos(0.35 * np.pi * x)[:, None])
+
+
+def _blotches(rng: np.random.Generator, size: float) -> Float64Array:
+    return _standard(gaussian_filter(rng.standard_normal((SIDE, SIDE)), size, mode="wrap"))
+
+
+def _bars(rng: np.random.Generator) -> Float64Array:
+    edges = np.sort(rng.choice(np.arange(8, SIDE - 8, 8), 13, replace=False))
+    shades = rng.permutation(np.linspace(-1, 1, len(edges) + 1))
+    return _standard(np.tile(np.repeat(shades, np.diff(np.r_[0, edges, SIDE])), (SIDE, 1)))
+
+
+def _discs(rng: np.random.Generator) -> Float64Array:
+    y, x = np.mgrid[:SIDE, :SIDE]
+    pattern = np.zeros((SIDE, SIDE))
+    for _ in range(40):
+        x0, y0, radius, shade = rng.uniform(0, SIDE), rng.uniform(0, SIDE), rng.uniform(8, 30), rng.uniform(-1, 1)
+        pattern[(x - x0) ** 2 + (y - y0) ** 2 < radius**2] = shade
+    return _standard(pattern)
+
+
+def _waves(rng: np.random.Generator) -> Float64Array:
+    y, x = np.mgrid[:SIDE, :SIDE] / SIDE
+    bend = 0.06 * _blotches(rng, 20.0)
+    return _standard(np.sin(2 * np.pi * (7 * (x + bend) + 4 * y)) + 0.6 * np.sin(2 * np.pi * (3 * x - 5 * (y + bend))))
+
+
+def _standard(values: Float64Array) -> Float64Array:
+    standard: Float64Array = (values - values.mean()) / values.std()
+    return standard
+
+
+def _colored(color: np.ndarray[Any, Any], shade: Float64Array) -> Texture:
+    """A texture with this mean colour and the contrast of the walls, from a shade of any scale."""
+    return _bytes(color + CONTRAST * (shade - shade.mean(axis=(0, 1))) / shade.std(axis=(0, 1)))
+
+
+def _bytes(values: Float64Array) -> Texture:
+    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
