@@ -180,6 +180,19 @@ def test_half_width_of_known_curves():
     assert np.degrees(half_width(np.cos(angle) ** 2)) == pytest.approx(45, abs=0.01)
     assert np.degrees(half_width(np.cos(2 * angle))) == pytest.approx(30, abs=0.01)
     assert np.degrees(half_width(np.ones(10))) == pytest.approx(90)
+    assert np.degrees(half_width(-np.ones(10))) == pytest.approx(90)
+
+
+def test_wrong_shapes_are_said():
+    form = QuadraticForm(np.eye(4), np.zeros(4), 0.0)
+    with pytest.raises(ValueError, match="no square number"):
+        analyse_unit(form, np.eye(6)[:, :4], 1.0)
+    with pytest.raises(ValueError, match="orthonormal"):
+        analyse_unit(form, np.ones((9, 4)), 1.0)
+    with pytest.raises(ValueError, match="does not have 10 monomials"):
+        quadratic_form(np.zeros(10), np.zeros(10), 4)
+    with pytest.raises(ValueError, match="a list of images"):
+        image_sequences(1, images=np.zeros((200, 200)))
 
 
 def test_noise_is_no_gabor_function():

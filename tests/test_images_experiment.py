@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from biosfa import SFA, metrics
 from biosfa.datasets import image_sequences
@@ -80,34 +81,48 @@ def test_error_is_that_of_the_features_of_the_frames(finished):
     assert np.all(np.diff(found) > 0)
 
 
-def test_same_settings_give_the_same_bits_however_they_run(finished, tmp_path, monkeypatch):
-    """In one thread, stopped within a task, and gone on with from its checkpoint."""
-    monkeypatch.setattr(_runner, "CHECKPOINT_SECONDS", 0.0)
-    folder = RunFolder(tmp_path / "again")
-    folder.begin("images", SMALL, resume=False)
+@pytest.mark.parametrize(("rule", "rates"), [("bio-sfa", "paper"), ("reversible", "tuned")])
+def test_stopped_within_a_task_it_goes_on_there_bit_for_bit(finished, tmp_path, rule, rates):
+    folder = RunFolder(tmp_path)
+    name = f"{rule}-{rates}-01"
     moments = images.moments_of(images.run_exact(SMALL, lambda steps: None))
-    reported = []
+    learned = []
 
     def stop_early(steps):
-        reported.append(steps)
-        if len(reported) == 4:
+        learned.append(steps)
+        if len(learned) == 4:
             raise Stopped
 
-    name = "bio-sfa-tuned-01"
     with pytest.raises(Stopped):
-        images.run_network(SMALL, moments, "bio-sfa", "tuned", 1, folder.checkpoint(name), stop_early)
-    assert list((folder.path / "tasks").glob(f"{name}.*"))
-    images.reproduce(SMALL, folder.path, jobs=1)
-    for file in ("metrics.json", "curves.npz"):
-        if file == "metrics.json":
-            assert (folder.path / file).read_bytes() == (finished / file).read_bytes()
-            continue
-        with np.load(folder.path / file) as again, np.load(finished / file) as first:
-            assert set(again.files) == set(first.files)
-            for key in first.files:
-                if not key.endswith("learning_seconds"):
-                    np.testing.assert_array_equal(again[key], first[key], err_msg=key)
-    assert not list((folder.path / "tasks").glob("*.network.biosfa"))
+        images.run_network(SMALL, moments, rule, rates, 1, folder.checkpoint(name), stop_early)
+    resumed = []
+    found = images.run_network(SMALL, moments, rule, rates, 1, folder.checkpoint(name), resumed.append)
+    assert resumed[0] == sum(learned)  # not from the beginning
+    assert sum(resumed) == images.samples_of(SMALL, rates)
+    with np.load(finished / "curves.npz") as first:
+        for key in ("slowness", "constraint_error", "components", "excitatory"):
+            np.testing.assert_array_equal(found[key], first[f"{name}/{key}"], err_msg=key)
+
+
+def test_same_settings_give_the_same_bits_in_one_thread(finished, tmp_path):
+    images.reproduce(SMALL, tmp_path / "again", jobs=1)
+    assert (tmp_path / "again" / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()
+    assert not list((tmp_path / "again" / "tasks").glob("*.network.biosfa"))
+
+
+def test_a_folder_whose_images_have_changed_is_not_resumed(tmp_path):
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    rng = np.random.default_rng(0)
+    config = replace(SMALL, images=str(pictures), runs=1, rule="bio-sfa", samples_paper=4000, samples_tuned=4000)
+    for content in (rng.integers(0, 255, (200, 200), dtype=np.uint8), rng.integers(0, 255, (200, 220), dtype=np.uint8)):
+        Image.fromarray(content).save(pictures / "one.png")
+        images.load.cache_clear()
+        if content.shape == (200, 200):
+            images.reproduce(config, tmp_path / "run")
+        else:
+            with pytest.raises(ExperimentError, match="images_digest"):
+                images.reproduce(config, tmp_path / "run", resume=True)
 
 
 def test_a_damaged_checkpoint_is_not_used(tmp_path, monkeypatch):
@@ -156,6 +171,15 @@ def test_sweep_tries_the_whole_grid(tmp_path):
     assert (tmp_path / "sweep" / "report.html").exists()
 
 
-def test_bad_images_are_an_error_of_the_experiment(tmp_path):
+def test_bad_images_are_an_error_of_the_experiment_and_leave_no_folder(tmp_path):
     with pytest.raises(ExperimentError, match="which is no folder"):
         images.reproduce(replace(SMALL, images=str(tmp_path / "nowhere")), tmp_path / "run")
+    Image.new("L", (200, 200), 100).save(tmp_path / "flat.png")
+    with pytest.raises(ExperimentError, match="vary in fewer than 8 dimensions"):
+        images.reproduce(replace(SMALL, images=str(tmp_path)), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_medians_are_of_the_runs_that_did_not_diverge():
+    assert images.median([0.1, float("nan"), 0.3]) == pytest.approx(0.2)
+    assert math.isnan(images.median([float("nan")]))

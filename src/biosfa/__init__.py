@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from biosfa.exceptions import DivergenceError as DivergenceError
     from biosfa.exceptions import ModelFileError as ModelFileError
     from biosfa.exceptions import RankDeficiencyWarning as RankDeficiencyWarning
+    from biosfa.hierarchy._hierarchical_sfa import HierarchicalSFA as HierarchicalSFA
 
 _HOME = {
     "Annealed": "estimators._schedules",
     "BioSFA": "estimators._bio_sfa",
     "CuBICA": "estimators._cubica",
     "DivergenceError": "exceptions",
+    "HierarchicalSFA": "hierarchy._hierarchical_sfa",
     "InverseTime": "estimators._schedules",
     "ModelFileError": "exceptions",
     "OfflineBioSFA": "estimators._offline",

@@ -1,6 +1,6 @@
 """How far units are like complex cells, as numbers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from biosfa.typing import Float64Array
 class Unit:
     """A quadratic unit on image patches and what it responds to; stimuli are patches."""
 
-    form: QuadraticForm  # turned such that it responds more to what excites it than to what inhibits it
-    excitatory: Float64Array
-    inhibitory: Float64Array
-    invariance: Float64Array  # the direction in which the excitatory one can change with least effect
+    form: QuadraticForm = field(repr=False)  # responds more to what excites it than to what inhibits it
+    excitatory: Float64Array = field(repr=False)
+    inhibitory: Float64Array = field(repr=False)
+    invariance: Float64Array = field(
+        repr=False
+    )  # the direction in which the excitatory one can change with least effect
     gabor: GaborFit  # of the excitatory one
     invariance_cosine: float  # |cos| of the angle between the invariance and the Gabor fit shifted by 90°
     tuning: GratingTuning
@@ -36,6 +38,10 @@ def analyse_unit(form: QuadraticForm, projection: Float64Array, norm: float) -> 
         Length of the stimuli.
     """
     side = round(np.sqrt(len(projection)))
+    if side**2 != len(projection):
+        raise ValueError(f"patches must be square: projection has {len(projection)} rows, which is no square number")
+    if not np.allclose(projection.T @ projection, np.eye(projection.shape[1]), atol=1e-3):
+        raise ValueError("projection must have orthonormal columns, such as pca.components_.T")
     most, least = optimal_stimulus(form, norm), optimal_stimulus(-form, norm)
     if least.value > abs(most.value):  # |g(x⁻)| > g(x⁺)
         form, most, least = -form, least, most
@@ -71,7 +77,7 @@ def summarise_units(units: list[Unit]) -> dict[str, float]:
     return {
         "gabor_r2_median": float(np.median(r_squared)),
         "gabor_r2_above_0_8": float(np.mean(r_squared > 0.8)),
-        "f2_f0_median": float(np.median([unit.tuning.f2 / abs(unit.tuning.f0) for unit in units])),
+        "f2_f0_median": float(np.median([unit.tuning.phase_dependence for unit in units])),
         "f1_f0_median": float(np.median([unit.tuning.f1 / abs(unit.tuning.f0) for unit in units])),
         "invariance_cosine_median": float(np.median([unit.invariance_cosine for unit in units])),
         "orientation_half_width_median": float(

@@ -1,6 +1,6 @@
 """How much an image patch is like a Gabor function."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -22,8 +22,8 @@ class GaborFit:
     frequency: float  # periods a side
     center: tuple[float, float]  # x and y of the envelope
     widths: tuple[float, float]  # of the envelope, along the wave and across
-    patch: Float64Array  # the function itself
-    shifted: Float64Array  # the same with its phase shifted by 90°
+    patch: Float64Array = field(repr=False)  # the function itself
+    shifted: Float64Array = field(repr=False)  # the same with its phase shifted by 90°
 
 
 def fit_gabor(patch: Float64Array) -> GaborFit:

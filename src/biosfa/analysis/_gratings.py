@@ -4,7 +4,7 @@ To A(cos φ · c + sin φ · s), a grating at phase φ, a quadratic form respond
 F0 = A²/4 (cᵀHc + sᵀHs), F1 = A √((fᵀc)² + (fᵀs)²), F2 = A²/4 √((cᵀHc − sᵀHs)² + 4(cᵀHs)²). A complex cell has F0 alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,8 +25,13 @@ class GratingTuning:
     f1: float
     f2: float
     orientation_half_width: float  # radians, at half the response to the best
-    orientation_curve: Float64Array  # F0 against ORIENTATIONS at the best frequency
-    frequency_curve: Float64Array  # F0 against FREQUENCIES at the best orientation
+    orientation_curve: Float64Array = field(repr=False)  # F0 against ORIENTATIONS at the best frequency
+    frequency_curve: Float64Array = field(repr=False)  # F0 against FREQUENCIES at the best orientation
+
+    @property
+    def phase_dependence(self) -> float:
+        """F2/|F0| at the best grating: 0 for a complex cell."""
+        return self.f2 / abs(self.f0)
 
 
 def grating_pairs(
@@ -83,6 +88,8 @@ def grating_tuning(form: QuadraticForm, projection: Float64Array, norm: float) -
 
 def half_width(curve: Float64Array) -> float:
     """Half the width at half height, in radians, of a peak at the first of evenly spaced angles round half a turn."""
+    if curve[0] <= 0:  # nothing drives it
+        return np.pi / 2
     half = curve[0] / 2
 
     def reach(values: Float64Array) -> float:

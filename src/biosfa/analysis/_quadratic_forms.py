@@ -61,6 +61,8 @@ def quadratic_form(component: Float64Array, mean: Float64Array, n_features: int)
     n_features : int
         n.
     """
+    if len(component) != n_features + n_features * (n_features + 1) // 2:
+        raise ValueError(f"a quadratic expansion of {n_features} features does not have {len(component)} monomials")
     H = np.zeros((n_features, n_features))
     rows, columns = np.triu_indices(n_features)
     H[rows, columns] = component[n_features:]

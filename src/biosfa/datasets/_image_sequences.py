@@ -169,8 +169,13 @@ def _find(images: str | os.PathLike[str] | Sequence[ArrayLike], random_state: in
         return {str(Path(images) / name): image for name, image in read_images(images).items()}
     arrays = {f"images[{i}]": to_gray(image) for i, image in enumerate(images)}
     for name, image in arrays.items():
-        if image.ndim != 2 or not np.isfinite(image).all():
-            raise ValueError(f"{name} must be an image, of shape (height, width) or with colours, without NaN")
+        if image.ndim != 2:
+            raise ValueError(
+                f"{name} has the shape {image.shape}, and an image has (height, width) or (height, width, colours): "
+                "give a list of images"
+            )
+        if not np.isfinite(image).all():
+            raise ValueError(f"{name} has NaN or infinity")
     if not arrays:
         raise ValueError("images is empty")
     return arrays

@@ -186,7 +186,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Take back what :meth:`_scalars` and :meth:`_arrays` gave; ``_signal`` is there already."""
 
 
-def load(path: str | os.PathLike[str], **parameters: Any) -> SlowFeatureEstimator:
+def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
     """Read any model that was saved by this package; no code from the file is run.
 
     Parameters
@@ -214,6 +214,8 @@ def load(path: str | os.PathLike[str], **parameters: Any) -> SlowFeatureEstimato
     model = read_model(path)
     name, settings = os.fspath(path), model.settings
     kind = getattr(import_module("biosfa"), model.kind, None)
+    if hasattr(kind, "_from_model") and not parameters:  # what is no single network reads itself
+        return kind._from_model(name, model)  # type: ignore[union-attr]
     if not (isinstance(kind, type) and issubclass(kind, SlowFeatureEstimator)):
         raise ModelFileError(f"{name} holds a {model.kind!r}, which this version of biosfa does not know")
     try:

@@ -33,7 +33,7 @@ def draw_figures(folder: Path, results: Mapping[str, Arrays], found: dict[str, A
             axes.set_title("(b) optimal stimuli, paper's rates")
             axes = error.subplots()
             draw_errors(axes, results, rule, found["lambda_slow"])
-            axes.set_title("(c) error")
+            axes.set_title(f"(c) error, {NAMES[rule]}")
             save(drawn, folder, "images" if rule == "bio-sfa" else "reversible")
     draw_sheets(folder, results, rules)
     draw_constraint(folder, results, rules)
@@ -112,7 +112,7 @@ def draw_sheets(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -
 
 def draw_constraint(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
     """How far the outputs of the networks are from white: the paper's constraint error."""
-    with figure(4.6 * len(rules), 3.2) as drawn:
+    with figure(9.2, 3.2) as drawn:
         for axes, rule in zip(np.atleast_1d(drawn.subplots(1, len(rules), sharey=True)), rules, strict=True):
             for rates, label in RATES.items():
                 color = COLORS[rule] if rates == "paper" else COLORS["whiten"]
@@ -153,8 +153,8 @@ def draw_cells(folder: Path, results: Mapping[str, Arrays], rules: list[str]) ->
 
 
 def draw_units(folder: Path, exact: Arrays) -> None:
-    """Some units closely: what excites and inhibits them, what they do not mind, and their tuning."""
-    titles = {"excitatory": "excites", "inhibitory": "inhibits", "invariance": "does not mind"}
+    """Some units closely: what excites and inhibits them, which change they are invariant to, and their tuning."""
+    titles = {"excitatory": "excites", "inhibitory": "inhibits", "invariance": "invariant to"}
     shown = [len(exact["excitatory"]) * i // 5 for i in (1, 2, 3)]  # the first few are no Gabor functions
     with figure(9, 1.75 * len(shown)) as drawn:
         rows = drawn.subplots(len(shown), 5, squeeze=False, width_ratios=[1, 1, 1, 1.5, 1.5])
@@ -174,7 +174,7 @@ def draw_units(folder: Path, exact: Arrays) -> None:
 def _tuning(axes: Axes, x: Float64Array, curve: Float64Array, label: str) -> None:
     axes.plot(x, curve / curve.max(), color=COLORS["exact"])
     axes.axhline(0, color="0.7", lw=0.7)
-    axes.set(xlabel=label, ylabel="F0, of its most")
+    axes.set(xlabel=label, ylabel="relative response, F0")
 
 
 def _curves(

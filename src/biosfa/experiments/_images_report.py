@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biosfa.experiments._images_figures import NAMES, RATES
+from biosfa.experiments._patches import FRAMES
 from biosfa.experiments._report import Report
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         "Natural images and complex cells",
         "Experiment 2 of “A biologically plausible neural network for Slow Feature Analysis” (Lipshutz et al., NeurIPS "
         f"2020): {config.units} slow features of 16 × 16 patches that move over images ({config.images}), "
-        f"{config.sequences * 100:,} frames, {config.runs} networks of each kind.",
+        f"{config.sequences * FRAMES:,} frames, networks of each kind: {config.runs}.",
     )
     report.facts(
         [
@@ -38,7 +39,7 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
             (_number(found["relative_error"][first]["tuned"]), f"{samples['tuned']:,} samples, no rates chosen"),
             (_number(found["gabor_r2_median"][first]["tuned"]), "median R² of Gabor functions fitted to its units"),
             (_number(found["gabor_r2_median"]["random"]), "that of random quadratic forms"),
-            (f"{timings['microseconds_per_sample']['paper']:.0f} µs", "a sample, paper's rule, on one core"),
+            (_microseconds(timings, "paper"), "a sample, paper's rates, on one core"),
             (f"{timings['wall_seconds']:.0f} s", "for everything that this run had to do"),
         ]
     )
@@ -57,15 +58,15 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
     )
     slowest = " and ".join(f"{value:.2f}" for value in found["slowest_two_gabor_r2"])
     report.paragraph(
-        "The first two units of exact SFA follow the square of the mean brightness of the patch rather than a grating; "
-        f"Gabor functions explain {slowest} of their stimuli. They are in all medians."
+        f"Gabor functions explain {slowest} of the stimuli of exact SFA's two slowest units, which often follow the "
+        "brightness of the whole patch rather than a grating. They are in all medians."
     )
     report.heading("Are they complex cells?")
     report.picture(
         folder / "cells.png",
         "Left: share of the optimal stimulus that a Gabor function explains. Middle: how much the response to the best "
         "grating depends on its phase. Right: whether what the unit minds least is a shift of phase by 90°. Each dot "
-        "is a unit, a line the median.",
+        "is a unit of the first run, a line their median.",
     )
     rows: list[tuple[str, str, str | None]] = [("exact SFA", "exact", None)]
     rows += [(f"{NAMES[rule]}, {label}", rule, rates) for rule in rules for rates, label in RATES.items()]
@@ -87,7 +88,7 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         "R² > 0.8 is the share of units; |cos| is that of the invariance and the Gabor function shifted by 90°; the "
         "half-width, in degrees, is that of the tuning to orientation at half height. The relative error is the "
         f"slowness of the features, made white, over the least possible, λ_slow = {found['lambda_slow']:.3f}, less "
-        "one. That F1/F0 is small tells nothing: random forms have it too."
+        "one."
     )
     report.picture(folder / "units.png", "Three units of exact SFA: stimuli, and tuning to gratings.")
     report.heading("The outputs become white")
@@ -96,8 +97,9 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         report.heading("The rule for reversible processes")
         report.picture(
             folder / "reversible.png",
-            "The same with the simpler rule. Images that turn are not reversible in time, and the paper says that it "
-            "does comparably well; these are its errors at the same rates and samples.",
+            "The paper's figure of its simpler rule: generation, stimuli, error. Images that turn are not reversible "
+            "in time, and the paper says that it does comparably well; these are its errors at the same rates and "
+            "samples.",
         )
     if found["diverged"]:
         report.paragraph(
@@ -105,8 +107,8 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         )
     report.heading("Speed")
     report.table(
-        ["", "a sample, frames to weights"],
-        [[RATES[rates], f"{value:.1f} µs"] for rates, value in timings["microseconds_per_sample"].items()],
+        ["", "a sample, expansion and learning"],
+        [[label, _microseconds(timings, rates)] for rates, label in RATES.items()],
     )
     report.heading("How to make this again")
     source = "" if config.images == "dead leaves" else f' --images "{config.images}"'
@@ -115,10 +117,10 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         f"--seed {config.seed}{source}"
     )
     report.paragraph(
-        f"Patches less their mean are reduced to {config.principal} principal components of unit variance and expanded "
-        "to all monomials of degree one and two as they are learned. Differences are taken within sequences only. The "
-        "paper's rates are η = α/(1 + t/β), α = 5e-6, β = 5e6, τ = 1; each network goes through the sequences in "
-        "random order, again and again."
+        f"Patches less the mean patch are reduced to {config.principal} principal components of unit variance and "
+        "expanded to all monomials of degree one and two as they are learned. Differences are taken within sequences "
+        "only. The paper's rates are η = α/(1 + t/β), α = 5e-6, β = 5e6, τ = 1; each network goes through the "
+        "sequences in random order, again and again."
     )
     report.versions()
     report.write(folder / "report.html")
@@ -126,3 +128,8 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
 
 def _number(value: float | None) -> str:
     return "diverged" if value is None else f"{value:.3f}"
+
+
+def _microseconds(timings: dict[str, Any], rates: str) -> str:
+    value = timings["microseconds_per_sample"][rates]
+    return "–" if value is None else f"{value:.1f} µs"

@@ -1,5 +1,6 @@
 """Moving patches of images, reduced to their principal components: the input of the experiment on natural images."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ from biosfa.kernels.moments import Moments, accumulate, block_rows
 from biosfa.typing import Float64Array, FloatArray, IntArray
 
 CHUNK = 50  # sequences learned or measured at a time
+FRAMES = 100  # of a sequence
+WEAKEST = 1e-9  # variance, of that of the strongest, below which a principal component is rounding
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,14 @@ class Patches:
     deviation: Float64Array  # (d,): standard deviation of the patches along each
     norm: float  # mean length of a patch less the mean patch
     signal: FloatArray  # (frames, d), float32
+
+    @property
+    def digest(self) -> str:
+        """Of the images: tells whether those in a folder have changed."""
+        content = hashlib.sha256()
+        for image in self.sequences.images:
+            content.update(repr(image.shape).encode() + image.tobytes())
+        return content.hexdigest()[:16]
 
     @property
     def n_expanded(self) -> int:
@@ -63,14 +74,19 @@ class Patches:
 def load_patches(images: str, n_sequences: int, n_principal: int, seed: int) -> Patches:
     """Make the sequences, and find their principal components in a first pass over them."""
     try:
-        sequences = image_sequences(n_sequences, images=images, chunk=CHUNK, random_state=seed)
+        sequences = image_sequences(n_sequences, images=images, n_frames=FRAMES, chunk=CHUNK, random_state=seed)
         moments = Moments(sequences.n_pixels)
         for frames in sequences:
             moments.add_samples(frames)
-    except ValueError as error:  # it names the image
+    except (ValueError, ImportError) as error:  # it names the image, or what to install
         raise ExperimentError(str(error)) from None
     variance, axes = np.linalg.eigh(moments.covariance)
     strongest = np.argsort(-variance)[:n_principal]
+    if not variance[strongest[-1]] > WEAKEST * variance[strongest[0]]:
+        raise ExperimentError(
+            f"the patches of these images vary in fewer than {n_principal} dimensions, or have NaN: give images with "
+            "more in them"
+        )
     deviation, axes = np.sqrt(variance[strongest]), axes[:, strongest]
     signal = np.empty((n_sequences * sequences.n_frames, n_principal), np.float32)
     length, done = 0.0, 0

@@ -15,7 +15,9 @@ from rich.text import Text
 class _Rate(ProgressColumn):
     def render(self, task: RichTask) -> Text:
         speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed / 1e6:,.1f} M steps/s")
+        if speed is None:
+            return Text("")
+        return Text(f"{speed / 1e6:,.1f} M steps/s" if speed >= 1e5 else f"{speed:,.0f} steps/s")
 
 
 class Progress:
@@ -28,8 +30,9 @@ class Progress:
             TextColumn("{task.percentage:>3.0f}%"),
             _Rate(),
             TimeElapsedColumn(),
-            TextColumn("left"),
+            TextColumn("elapsed,"),
             TimeRemainingColumn(),
+            TextColumn("left"),
             console=Console(stderr=True),
             disable=not sys.stderr.isatty(),
             transient=True,

@@ -55,18 +55,18 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def begin(self, experiment: str, config: Any, *, resume: bool) -> None:
-        """Make the folder ready for this experiment, or find that it was begun with the same settings.
+    def begin(self, experiment: str, config: Any, *, resume: bool, **inputs: str) -> None:
+        """Make the folder ready for this experiment, or find that it was begun with the same settings and inputs.
 
         A run that did not finish goes on where it was; one that did is made anew, unless it is to be resumed.
         """
-        given = json.loads(json.dumps({"experiment": experiment, "biosfa": __version__, **asdict(config)}))
+        given = json.loads(json.dumps({"experiment": experiment, "biosfa": __version__, **asdict(config), **inputs}))
         file = self.path / "config.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             litter = [*self.path.glob(LITTER), *self.path.glob(f"tasks/{LITTER}")]  # of a run killed while it wrote
             if not file.exists() and set(self.path.iterdir()) - set(litter):
-                raise ExperimentError(f"{self.path} has files that are not of an experiment: choose another folder")
+                raise ExperimentError(f"{self.path} has files that are not of an experiment: choose another with --out")
             if file.exists():
                 found = json.loads(file.read_text())
                 self._check_same(found if isinstance(found, dict) else {}, given)
@@ -77,7 +77,7 @@ class RunFolder:
                 shutil.rmtree(self.path / "tasks", ignore_errors=True)
             write_json(file, given)
         except ValueError:
-            raise ExperimentError(f"{file} cannot be read: remove the folder, or choose another") from None
+            raise ExperimentError(f"{file} cannot be read: remove the folder, or choose another with --out") from None
         except OSError as error:
             raise ExperimentError(f"cannot write to {self.path}: {error.strerror}") from None
 
@@ -85,7 +85,7 @@ class RunFolder:
         names = [name for name in {**found, **given} if found.get(name) != given.get(name)]
         if names:
             pairs = ", ".join(f"{name} was {found.get(name)!r} and is {given.get(name)!r}" for name in names)
-            raise ExperimentError(f"{self.path} has a run with other settings ({pairs}): choose another folder")
+            raise ExperimentError(f"{self.path} has a run with other settings ({pairs}): choose another with --out")
 
     def load(self, task: Task) -> Result | None:
         """The result of a task that has finished, if it has."""
@@ -130,12 +130,12 @@ class Checkpoint:
         except (OSError, BadZipFile, ValueError, KeyError, EOFError):
             return None
 
-    def save(self, net: BioSFA, curves: Callable[[], Arrays]) -> None:
-        """Keep a network and its curves, if the last time was long enough ago.
+    def save(self, net: BioSFA, curves: Callable[[], Arrays], *, now: bool = False) -> None:
+        """Keep a network and its curves, if the last time was long enough ago, or now.
 
         The curves are written first: they reach at least as far as the network, and the rest can be cut off.
         """
-        if time.monotonic() < self._due:
+        if not now and time.monotonic() < self._due:
             return
         self._curves.parent.mkdir(exist_ok=True)
         write_arrays(self._curves, curves())

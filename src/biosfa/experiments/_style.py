@@ -53,7 +53,11 @@ def save(drawn: Figure, folder: Path, name: str) -> None:
 
 
 def band(axes: Axes, steps: IntArray, values: FloatArray, *, color: str, label: str) -> None:
-    """Mean over runs (rows) as a line, the central 90% of them as a shade."""
+    """Mean over runs (rows) as a line, the central 90% of them as a shade; runs that diverged are left out."""
+    values = values[~np.isnan(values).any(axis=1)]  # the rest diverged
+    if not len(values):
+        axes.plot([], [], color=color, label=f"{label}: diverged")
+        return
     low, high = np.percentile(values, [5, 95], axis=0)
     axes.fill_between(steps, low, high, color=color, alpha=0.25, lw=0)
     axes.plot(steps, values.mean(axis=0), color=color, lw=1.6, label=label)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._report import Report
 from biosfa.experiments._runner import Arrays, RunFolder, Task, run_tasks, write_arrays, write_json
 from biosfa.experiments._style import figure, save
@@ -59,6 +60,8 @@ def run_sweep(
     settings = grid.settings()
     results = run_tasks(folder, [task(setting) for setting in settings], jobs=jobs, title="sweep")
     errors = np.array([float(result.arrays["error"]) for result in results.values()])
+    if np.isnan(errors).all():
+        raise ExperimentError("every setting diverged: the input has samples too large for any of these rates")
     best: dict[str, Any] = {**settings[int(np.nanargmin(errors))], "error": float(np.nanmin(errors))}
     cube = errors.reshape([len(values) for values in grid.values])
     axes = {name: np.array(values) for name, values in zip(grid.names, grid.values, strict=True)}
@@ -76,7 +79,7 @@ def draw_heat_maps(folder: Path, grid: Grid, cube: Float64Array, best: dict[str,
     (down, across, third), (rows, columns, maps) = grid.names, grid.values
     values = np.log10(cube)
     low, high = np.nanmin(values), np.nanmax(values)
-    with figure(1.8 * max(len(maps), 1) + 0.35 * max(0, len(columns) - 4) * len(maps), 2.5) as drawn:
+    with figure((1.8 + 0.35 * max(0, len(columns) - 4)) * len(maps), 2.9) as drawn:
         panels = np.atleast_1d(drawn.subplots(1, len(maps), sharey=True))
         for i, (axes, value) in enumerate(zip(panels, maps, strict=True)):
             image = axes.imshow(values[:, :, i], vmin=low, vmax=high, cmap="viridis_r", origin="lower")

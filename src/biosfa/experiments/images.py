@@ -16,9 +16,9 @@ from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._schedules import Annealed
 from biosfa.exceptions import DivergenceError
 from biosfa.experiments._images_figures import draw_figures
-from biosfa.experiments._images_report import write_report
+from biosfa.experiments._images_report import CELLS, write_report
 from biosfa.experiments._patches import CHUNK, Patches, load_patches
-from biosfa.experiments._runner import Arrays, Checkpoint, RunFolder, Task, run_tasks, write_arrays, write_json
+from biosfa.experiments._runner import Arrays, Checkpoint, RunFolder, Stopped, Task, run_tasks, write_arrays, write_json
 from biosfa.kernels.eigen import slow_directions
 from biosfa.kernels.moments import Moments
 from biosfa.typing import Float64Array, FloatArray
@@ -33,7 +33,7 @@ CONTROLS = ("random", "shuffled")
 RECORDS_PER_DECADE = 12
 MOMENTS = ("mean", "scatter", "difference", "n_samples", "n_pairs")  # kept for the errors of networks, and large
 
-Report = Callable[[int], None]
+Advance = Callable[[int], None]  # is told of samples that were learned
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resum
     """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
     begin = time.perf_counter()
     folder = RunFolder(out)
-    folder.begin("images", config, resume=resume)
+    folder.begin("images", config, resume=resume, images_digest=load(config).digest)
     with threadpool_limits(1):  # sums must not depend on how many threads share them
         results = run_tasks(folder, yardsticks(config), jobs=jobs, title="exact SFA")
         moments = moments_of(results["exact"].arrays)
@@ -108,19 +108,11 @@ def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resum
         "wall_seconds": time.perf_counter() - begin,
         "task_seconds": {name: result.seconds for name, result in results.items()},
         "microseconds_per_sample": {
-            rates: float(
-                np.median(
-                    [
-                        result.arrays["learning_seconds"] / result.arrays["samples"][-1] * 1e6
-                        for name, result in results.items()
-                        if f"-{rates}-" in name
-                    ]
-                )
-            )
+            rates: median([microseconds(own) for name, own in arrays.items() if f"-{rates}-" in name])
             for rates in RATES
         },
     }
-    write_json(out / "timings.json", timings)
+    write_json(out / "timings.json", without_nan(timings))
     write_report(out, config, found, timings)
     return found
 
@@ -158,7 +150,7 @@ def samples_of(config: ImagesConfig, rates: str) -> int:
     return {"paper": config.samples_paper, "tuned": config.samples_tuned}[rates]
 
 
-def run_exact(config: ImagesConfig, report: Report) -> Arrays:
+def run_exact(config: ImagesConfig, report: Advance) -> Arrays:
     """Exact SFA, and the moments it was solved from."""
     patches = load(config)
     moments = patches.moments(report)
@@ -183,7 +175,7 @@ def moments_of(arrays: Arrays) -> Moments:
     return moments
 
 
-def run_shuffled(config: ImagesConfig, report: Report) -> Arrays:
+def run_shuffled(config: ImagesConfig, report: Advance) -> Arrays:
     """Exact SFA of the same patches in random order."""
     patches = load(config)
     order = np.random.default_rng(config.seed).permutation(len(patches.signal))
@@ -192,7 +184,7 @@ def run_shuffled(config: ImagesConfig, report: Report) -> Arrays:
     return {"components": solution.directions, **analyse(patches, solution.directions, moments.mean)}
 
 
-def run_random(config: ImagesConfig, report: Report) -> Arrays:
+def run_random(config: ImagesConfig, report: Advance) -> Arrays:
     """Random quadratic forms."""
     patches = load(config)
     components = np.random.default_rng(config.seed).standard_normal((config.units, patches.n_expanded))
@@ -206,7 +198,7 @@ def run_network(
     rates: str,
     run: int,
     checkpoint: Checkpoint,
-    report: Report,
+    report: Advance,
 ) -> Arrays:
     """One network, over all sequences in an order of its own, again and again."""
     patches = load(config)
@@ -226,12 +218,16 @@ def run_network(
             rows = patches.rows(order[piece.sequences])
             begin = time.perf_counter()
             net.partial_fit(rows, lengths=patches.sequences.lengths(rows))
-            curve.seconds += time.perf_counter() - begin
+            if piece is not plan[0]:  # where kernels may be compiled
+                curve.seconds += time.perf_counter() - begin
             if piece.end in recorded:
                 curve.record(piece.end, net)
+            done = piece.end
             checkpoint.save(net, curve.arrays)
             report(len(rows))
-            done = piece.end
+    except Stopped:
+        checkpoint.save(net, curve.arrays, now=True)
+        raise
     except DivergenceError:  # no units to look at, then
         report(plan[-1].end - done)
         curve.pad(recorded_samples(plan))
@@ -337,7 +333,7 @@ def analyse(patches: Patches, components: Float64Array, mean: Float64Array) -> A
     return {
         **{name: np.array(value) for name, value in summarise_units(units).items()},
         "gabor_r2": np.array([unit.gabor.r_squared for unit in units]),
-        "f2_f0": np.array([unit.tuning.f2 / abs(unit.tuning.f0) for unit in units]),
+        "f2_f0": np.array([unit.tuning.phase_dependence for unit in units]),
         "invariance_cosine": np.array([unit.invariance_cosine for unit in units]),
         "excitatory": np.array([unit.excitatory for unit in units]),
         "inhibitory": np.array([unit.inhibitory for unit in units]),
@@ -347,24 +343,15 @@ def analyse(patches: Patches, components: Float64Array, mean: Float64Array) -> A
     }
 
 
-CELLS = (
-    "gabor_r2_median",
-    "gabor_r2_above_0_8",
-    "f2_f0_median",
-    "invariance_cosine_median",
-    "orientation_half_width_median",
-)
-
-
 def summarize(config: ImagesConfig, results: dict[str, Arrays], moments: Moments) -> dict[str, Any]:
-    """The numbers, medians over runs; the same, to the bit, for the same configuration. None is a divergence."""
+    """The numbers, medians over runs that did not diverge; the same, to the bit, for the same configuration."""
     least = float(results["exact"]["delta_values"].sum())
 
     def of_all(value: Callable[[Arrays], float]) -> dict[str, Any]:
         single = {name: value(results[name]) for name in ("exact", *CONTROLS)}
         nets = {
             rule: {
-                rates: float(np.median([value(results[f"{rule}-{rates}-{run:02d}"]) for run in range(config.runs)]))
+                rates: median([value(results[f"{rule}-{rates}-{run:02d}"]) for run in range(config.runs)])
                 for rates in RATES
             }
             for rule in RULES[config.rule]
@@ -392,6 +379,19 @@ def summarize(config: ImagesConfig, results: dict[str, Arrays], moments: Moments
     }
     cleaned: dict[str, Any] = without_nan(found)
     return cleaned
+
+
+def microseconds(arrays: Arrays) -> float:
+    """Time a sample, from the first record on; NaN if the network diverged, or has one record only."""
+    samples = int(np.ptp(arrays["samples"]))
+    learned = samples > 0 and not np.isnan(arrays["slowness"][-1])
+    return float(arrays["learning_seconds"]) / samples * 1e6 if learned else float("nan")
+
+
+def median(values: list[float]) -> float:
+    """Of the runs that did not diverge; NaN if none is left."""
+    finite = [value for value in values if np.isfinite(value)]
+    return float(np.median(finite)) if finite else float("nan")
 
 
 def without_nan(value: Any) -> Any:

@@ -12,7 +12,7 @@ from biosfa import metrics
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._schedules import Annealed
 from biosfa.exceptions import DivergenceError
-from biosfa.experiments._patches import Patches, load_patches
+from biosfa.experiments._patches import FRAMES, Patches, load_patches
 from biosfa.experiments._progress import Progress
 from biosfa.experiments._runner import RunFolder
 from biosfa.experiments._sweep import Grid, SweepText, run_sweep
@@ -43,10 +43,9 @@ class SweepConfig:
 def sweep(config: SweepConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
     """Run the grid, leave heat maps, numbers and a report in ``out``; returns the best setting."""
     folder = RunFolder(out)
-    folder.begin("sweep images", config, resume=resume)
-    n_sequences = -(-config.samples // 100)
     with threadpool_limits(1):  # sums must not depend on how many threads share them
-        patches = load_patches(config.images, n_sequences, config.principal, config.seed)
+        patches = load_patches(config.images, -(-config.samples // FRAMES), config.principal, config.seed)
+        folder.begin("sweep images", config, resume=resume, images_digest=patches.digest)
         with Progress("exact SFA", total=len(patches.signal)) as progress:
             moments = patches.moments(progress.advance)
         least = float(metrics.slowest(moments, UNITS).sum())

@@ -6,12 +6,14 @@ import numpy as np
 
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
-# Samples taken at a time: a block of about a megabyte stays in the second-level cache.
 BLOCK_BYTES = 2**20
 
 
 def block_rows(n_features: int) -> int:
-    """Samples to take at a time; where there are many features, enough to outweigh the addition of their products."""
+    """Samples to take at a time: a block of about a megabyte, which stays in the second-level cache.
+
+    From some hundred features on it is more, so that the product of a block outweighs its addition to the sums.
+    """
     return max(BLOCK_BYTES // (8 * max(1, n_features)), n_features // 2)
 
 

@@ -1,0 +1,298 @@
+"""Hierarchical slow feature analysis on image sequences."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from biosfa.episodes import episode_starts
+from biosfa.estimators._validation import check_choice, check_positive
+from biosfa.exceptions import ModelFileError
+from biosfa.hierarchy._layers import Layer
+from biosfa.hierarchy._modules import Expanded, Fields, Maps, Pixels, Source, Step, chunks, held
+from biosfa.hierarchy._training import Trained, train_bio, train_exact, train_random
+from biosfa.io.model_file import Arrays, Model, read_model, write_model
+from biosfa.typing import FloatArray
+
+STEPS = ("linear", "quadratic")
+FIRST_FRAMES = 500  # that say how bright and how varied pixels are
+
+
+class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Layers of slow features on receptive fields that grow from layer to layer (Franzius et al. 2007).
+
+    Each layer is an array of modules with shared weights. A module finds slow features of its receptive field, expands
+    them to all monomials of degree one and two, and finds slow features of these. Layers are trained one after the
+    other, from the bottom to the top.
+
+    Parameters
+    ----------
+    layers : sequence of Layer
+        From the bottom to the top: geometry, and how the steps learn.
+    solver : {"bio", "exact", "random"}, default="bio"
+        :class:`biosfa.BioSFA`, online, every module a stream with a memory of its own; exact SFA; or random features, a
+        control.
+    clip : float, default=5.0
+        Features of every step, which have unit variance, are clipped at ± this.
+    memory_budget : float, default=1e9
+        Bytes. The output of a layer, and the samples that a step learns from in several passes, are kept if they fit;
+        otherwise they are computed anew for each pass, chunk by chunk.
+    random_state : int, default=0
+        For the initial weights.
+
+    Attributes
+    ----------
+    steps_ : list of (Step, Step)
+        Mean and components of the linear and the quadratic step of each layer.
+    delta_values_ : list of (array, array)
+        Slowness of the features of each step, as the solver knows it.
+    history_ : list of (Trained, Trained)
+        Slowness of each step against frames seen. Not saved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.hierarchy import HierarchicalSFA, Layer
+    >>> frames = np.random.default_rng(0).integers(0, 255, (200, 8, 12)).cumsum(axis=0) % 255
+    >>> layers = [Layer((4, 4), n_components=3, n_reduced=4), Layer((3, 5), n_components=2, n_reduced=4)]
+    >>> HierarchicalSFA(layers, solver="exact").fit_transform(frames).shape
+    (200, 2)
+    """
+
+    steps_: list[tuple[Step, Step]]
+    history_: list[tuple[Trained, Trained]]
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        *,
+        solver: str = "bio",
+        clip: float = 5.0,
+        memory_budget: float = 1e9,
+        random_state: int = 0,
+    ) -> None:
+        self.layers = layers
+        self.solver = solver
+        self.clip = clip
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Source | ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Self:
+        """Train layer after layer.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, rows, columns) or (n_frames, rows, columns, channels)
+            Frames in order of time: an array, a memory map, or anything with a ``shape`` that gives frames for a slice,
+            such as :class:`biosfa.datasets.rat.RatStream`.
+        y : ignored
+        lengths : array-like of int, optional
+            Frames of the episodes in X, one after the other; no difference is taken across their boundaries.
+        checkpoint : path, optional
+            A file that is written after each layer. If it is there, and is of the same hierarchy, its layers are not
+            trained again.
+        progress : callable, optional
+            Is told of numbers of frames as steps have learned from them; :meth:`frames_to_learn` is their total.
+
+        Raises
+        ------
+        ValueError
+            If fields do not tile the layer below.
+        """
+        frames = self._frames(X)
+        self._check_parameters()
+        self._shapes(frames.shape)  # errors come before the work
+        n = frames.shape[0]
+        episode_starts(n, lengths, open_episode=False)
+        episodes = [n] if lengths is None else [int(length) for length in np.asarray(lengths)]
+        first = np.asarray(frames[slice(0, FIRST_FRAMES)], dtype=np.float64)
+        if not np.isfinite(first).all() or first.std() == 0.0:
+            raise ValueError(f"the first {len(first)} frames have NaN, or are all of one colour")
+        self.shape_in_ = tuple(int(size) for size in frames.shape[1:])
+        self.pixel_mean_, self.pixel_scale_ = float(first.mean()), float(1.0 / first.std())
+        self.steps_, self.history_ = [], []
+        if checkpoint is not None:
+            self._resume(checkpoint)
+        report = progress or (lambda frames: None)
+        maps: Source = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
+        for level, layer in enumerate(self.layers):
+            if level < len(self.steps_):
+                report(sum(self._passes(layer)) * n)
+            else:
+                self._train(level, layer, maps, episodes, report)
+                if checkpoint is not None:
+                    self.save(checkpoint)
+            if level < len(self.layers) - 1:
+                below = Maps(layer, *self.steps_[level], maps)
+                maps = held(below, _numbers_per_frame(below), self.memory_budget)
+        return self
+
+    def transform(self, X: Source | ArrayLike) -> FloatArray:
+        """Features of the top layer, of shape (n_frames, modules × n_components), float32; clipped like all."""
+        check_is_fitted(self, "steps_")
+        frames = self._frames(X)
+        if frames.shape[1:] != self.shape_in_:
+            raise ValueError(
+                f"frames have the shape {frames.shape[1:]}, and the hierarchy was trained on {self.shape_in_}"
+            )
+        maps: Source = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
+        largest = 1
+        for layer, steps in zip(self.layers, self.steps_, strict=True):
+            maps = Maps(layer, *steps, maps)
+            largest = max(largest, _numbers_per_frame(maps))
+        features = np.empty((frames.shape[0], int(np.prod(maps.shape[1:]))), np.float32)
+        for chunk in chunks(maps, largest):
+            features[chunk] = maps[chunk].reshape(-1, features.shape[1])
+        return features
+
+    def frames_to_learn(self, n_frames: int) -> int:
+        """Frames times passes over all steps: what ``progress`` is told of in total."""
+        return sum(sum(self._passes(layer)) for layer in self.layers) * n_frames
+
+    @property
+    def delta_values_(self) -> list[tuple[Any, Any]]:
+        """Slowness of the features of each step."""
+        return [(linear.delta_values, quadratic.delta_values) for linear, quadratic in self.history_]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the trained layers to one file, atomically."""
+        check_is_fitted(self, "steps_")
+        settings = {
+            "parameters": {
+                "solver": self.solver,
+                "clip": self.clip,
+                "memory_budget": self.memory_budget,
+                "random_state": self.random_state,
+            },
+            "layers": [layer.described() for layer in self.layers],
+            "shape_in": list(self.shape_in_),
+            "pixels": [self.pixel_mean_, self.pixel_scale_],
+        }
+        arrays: Arrays = {}
+        for level, (steps, history) in enumerate(zip(self.steps_, self.history_, strict=True)):
+            for name, step, trained in zip(STEPS, steps, history, strict=True):
+                prefix = f"layer{level}.{name}"
+                arrays |= {f"{prefix}.mean": step.mean, f"{prefix}.components": step.components}
+                arrays |= {
+                    f"{prefix}.samples": trained.samples,
+                    f"{prefix}.slowness": trained.slowness,
+                    f"{prefix}.delta_values": trained.delta_values,
+                }
+        write_model(path, Model(type(self).__name__, settings, arrays))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a hierarchy that :meth:`save` wrote."""
+        return cls._from_model(os.fspath(path), read_model(path))
+
+    @classmethod
+    def _from_model(cls, path: str, model: Model) -> Self:
+        if model.kind != cls.__name__:
+            raise ModelFileError(f"{path} holds a {model.kind}, not a {cls.__name__}")
+        settings, arrays = model.settings, model.arrays
+        try:
+            layers = [Layer.from_description(path, layer) for layer in settings["layers"]]
+            hierarchy = cls(layers, **settings["parameters"])
+            hierarchy.shape_in_ = tuple(settings["shape_in"])
+            hierarchy.pixel_mean_, hierarchy.pixel_scale_ = settings["pixels"]
+            hierarchy.steps_, hierarchy.history_ = [], []
+            for level in range(len(layers)):
+                if f"layer{level}.linear.mean" not in arrays:
+                    break  # a checkpoint
+                pair = []
+                for name in STEPS:
+                    part = {
+                        key: arrays[f"layer{level}.{name}.{key}"]
+                        for key in ("mean", "components", "samples", "slowness", "delta_values")
+                    }
+                    step = Step(part["mean"], part["components"], hierarchy.clip)
+                    pair.append(Trained(step, part["samples"], part["slowness"], part["delta_values"]))
+                hierarchy.steps_.append((pair[0].step, pair[1].step))
+                hierarchy.history_.append((pair[0], pair[1]))
+        except (KeyError, ValueError, TypeError) as error:
+            raise ModelFileError(f"{path} is incomplete: {error}") from error
+        return hierarchy
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(np.prod(self._shapes((1, *self.shape_in_))[-1]))
+
+    def _check_parameters(self) -> None:
+        check_choice("solver", self.solver, ("bio", "exact", "random"))
+        check_positive("clip", self.clip)
+        check_positive("memory_budget", self.memory_budget, zero=True)
+        if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
+            raise ValueError("layers must be a sequence of Layer, from the bottom to the top")
+
+    def _frames(self, X: Source | ArrayLike) -> Source:
+        frames: Source = X if hasattr(X, "shape") and hasattr(X, "__getitem__") else np.asarray(X)  # type: ignore[assignment]
+        if len(frames.shape) not in (3, 4) or frames.shape[0] < 1:
+            raise ValueError(
+                "frames must have the shape (n_frames, rows, columns) or (n_frames, rows, columns, channels); got "
+                f"{tuple(frames.shape)}"
+            )
+        return frames
+
+    def _shapes(self, shape: tuple[int, ...]) -> list[tuple[int, int, int]]:
+        """Shapes of the maps of all layers; raises ValueError that names a layer whose fields do not tile."""
+        rows, columns = shape[1], shape[2]
+        shapes = []
+        for level, layer in enumerate(self.layers):
+            try:
+                rows, columns = layer.tiles((rows, columns))
+            except ValueError as error:
+                raise ValueError(f"layer {level + 1}: {error}") from None
+            shapes.append((rows, columns, layer.n_components))
+        return shapes
+
+    def _passes(self, layer: Layer) -> tuple[int, int]:
+        if self.solver == "bio":
+            return layer.linear.passes, layer.quadratic.passes
+        return (1, 1) if self.solver == "exact" else (0, 0)
+
+    def _train(self, level: int, layer: Layer, maps: Source, lengths: list[int], report: Callable[[int], None]) -> None:
+        def train(source: Source, k: int, name: str) -> Trained:
+            if self.solver == "exact":
+                return train_exact(source, k, lengths, clip=self.clip, report=report)
+            seed = int(np.random.default_rng([self.random_state, level, STEPS.index(name)]).integers(2**31))
+            if self.solver == "random":
+                return train_random(source, k, clip=self.clip, random_state=seed)
+            learner = getattr(layer, name)
+            if learner.passes > 1:
+                source = held(source, source.shape[1] * source.shape[2], self.memory_budget)
+            return train_bio(source, k, learner, lengths, clip=self.clip, random_state=seed, report=report)
+
+        fields = Fields(layer, maps)
+        linear = train(fields, layer.n_reduced, "linear")
+        quadratic = train(Expanded(linear.step, fields), layer.n_components, "quadratic")
+        self.steps_.append((linear.step, quadratic.step))
+        self.history_.append((linear, quadratic))
+
+    def _resume(self, checkpoint: str | os.PathLike[str]) -> None:
+        """Take the layers of a checkpoint, if there is one of this hierarchy."""
+        try:
+            kept = self.load(checkpoint)
+        except FileNotFoundError:
+            return
+        mine = [layer.described() for layer in self.layers]
+        if [layer.described() for layer in kept.layers] != mine or kept.solver != self.solver:
+            raise ValueError(f"{os.fspath(checkpoint)} is of another hierarchy: choose another file")
+        self.steps_, self.history_ = kept.steps_, kept.history_
+
+
+def _numbers_per_frame(maps: Maps) -> int:
+    """Of the largest array that a layer makes on the way."""
+    fields = Fields(maps.layer, maps.maps)
+    return int(max(np.prod(fields.shape[1:]), np.prod(Expanded(maps.linear, fields).shape[1:])))

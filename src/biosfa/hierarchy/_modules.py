@@ -1,0 +1,136 @@
+"""Trained modules: what a layer computes, and its output as a source of frames that is never held as a whole."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from biosfa.hierarchy._layers import Layer, Pair
+from biosfa.kernels.expansion import quadratic
+from biosfa.typing import Float64Array, FloatArray
+
+CHUNK_BYTES = 2**26  # of the largest array that is made of a chunk of frames
+
+
+class Source(Protocol):
+    """Frames, or samples, that are made when they are asked for."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all, if they were one array; the first axis is time."""
+        ...
+
+    def __getitem__(self, index: slice) -> np.ndarray[Any, Any]: ...
+
+
+@dataclass(frozen=True)
+class Step:
+    """A linear map to slow features, which are clipped: rare, large samples would rule the squares that follow."""
+
+    mean: Float64Array
+    components: Float64Array
+    clip: float
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Features of X, whose last axis is that of the input."""
+        weights = self.components.T.astype(X.dtype)
+        Y = X @ weights - (self.mean @ self.components.T).astype(X.dtype)
+        return np.clip(Y, -self.clip, self.clip, out=Y)
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """Frames as float32 maps of shape (n, rows, columns, channels), brought to mean 0 and variance 1 as a whole."""
+
+    frames: Source
+    mean: float
+    scale: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all maps."""
+        return self.frames.shape if len(self.frames.shape) == 4 else (*self.frames.shape, 1)
+
+    def __getitem__(self, index: slice) -> FloatArray:
+        maps = (np.asarray(self.frames[index], dtype=np.float32) - np.float32(self.mean)) * np.float32(self.scale)
+        return maps if maps.ndim == 4 else maps[..., None]
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Receptive fields of a layer on the maps below, of shape (n, modules, inputs): input of the linear step."""
+
+    layer: Layer
+    maps: Source
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all fields."""
+        n, rows, columns, channels = self.maps.shape
+        down, across = self.layer.tiles((rows, columns))
+        return n, down * across, self.layer.field[0] * self.layer.field[1] * channels
+
+    def __getitem__(self, index: slice) -> FloatArray:
+        return self.layer.patches(self.maps[index])
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """Monomials of the features of a step, of shape (n, modules, monomials): input of the quadratic step."""
+
+    step: Step
+    fields: Source
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all samples."""
+        n, modules, _ = self.fields.shape
+        k = len(self.step.components)
+        return n, modules, k + k * (k + 1) // 2
+
+    def __getitem__(self, index: slice) -> FloatArray:
+        Y = self.step(self.fields[index])
+        n, modules, k = Y.shape
+        return quadratic(Y.reshape(-1, k)).reshape(n, modules, -1)
+
+
+@dataclass(frozen=True)
+class Maps:
+    """Output of a trained layer, of shape (n, rows, columns, features): what the next layer sees."""
+
+    layer: Layer
+    linear: Step
+    quadratic: Step
+    maps: Source
+
+    @property
+    def tiles(self) -> Pair:
+        """Rows and columns of modules."""
+        return self.layer.tiles((self.maps.shape[1], self.maps.shape[2]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of all maps."""
+        return (self.maps.shape[0], *self.tiles, len(self.quadratic.components))
+
+    def __getitem__(self, index: slice) -> FloatArray:
+        samples = Expanded(self.linear, Fields(self.layer, self.maps))[index]
+        return self.quadratic(samples).reshape(len(samples), *self.tiles, -1)
+
+
+def chunks(source: Source, per_frame: int) -> Iterator[slice]:
+    """Slices of time for which an array of so many numbers a frame stays small."""
+    size = max(1, CHUNK_BYTES // (4 * per_frame))
+    for begin in range(0, source.shape[0], size):
+        yield slice(begin, min(begin + size, source.shape[0]))
+
+
+def held(source: Source, per_frame: int, budget: float) -> Source:
+    """The source as an array, if that fits the budget of bytes; made chunk by chunk."""
+    if 4 * np.prod(source.shape, dtype=float) > budget:
+        return source
+    whole = np.empty(source.shape, np.float32)
+    for chunk in chunks(source, per_frame):
+        whole[chunk] = source[chunk]
+    return whole

@@ -1,0 +1,102 @@
+"""Training a step of a layer: all its modules are streams that share one set of weights."""
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from biosfa.episodes import episode_starts
+from biosfa.estimators._bio_sfa import BioSFA
+from biosfa.estimators._recorder import Recorder
+from biosfa.hierarchy._layers import Learner
+from biosfa.hierarchy._modules import Source, Step, chunks
+from biosfa.kernels.eigen import slow_directions
+from biosfa.kernels.moments import Moments
+from biosfa.typing import Float64Array, FloatArray, IntArray
+
+Progress = Callable[[int], None]  # is told of frames that were learned from
+
+RECORDS_PER_DECADE = 8
+
+
+class Trained(NamedTuple):
+    """A step, and how slow its features were while it learned."""
+
+    step: Step
+    samples: IntArray  # frames seen
+    slowness: Float64Array  # sum of the slowness of the features, by the network's own running moments
+    delta_values: Float64Array  # at the end
+
+
+def train_bio(
+    source: Source,
+    k: int,
+    learner: Learner,
+    lengths: list[int],
+    *,
+    clip: float,
+    random_state: int,
+    report: Progress,
+) -> Trained:
+    """Learn online from samples of shape (n, modules, m), which come in order of time, pass after pass."""
+    net = BioSFA(k, dtype=np.float32, random_state=random_state, **learner.parameters())
+    recorder = Recorder(RECORDS_PER_DECADE)
+    for _ in range(learner.passes):
+        for chunk, starts in pieces(source, lengths):
+            if starts:
+                net.end_episode()
+            net.partial_fit_streams(source[chunk], recorder=recorder)
+            report(chunk.stop - chunk.start)
+        net.end_episode()
+    usable = np.isfinite(recorder.delta_values).all(axis=1) if len(recorder.steps) else np.zeros(0, bool)
+    return Trained(
+        Step(net.mean_, net.components_, clip),
+        recorder.steps[usable],
+        recorder.delta_values[usable].sum(axis=1),
+        net.delta_values_,
+    )
+
+
+def train_exact(source: Source, k: int, lengths: list[int], *, clip: float, report: Progress) -> Trained:
+    """Solve for the features of samples of shape (n, modules, m), pooled over modules."""
+    m = source.shape[2]
+    moments = Moments(m)
+    before: FloatArray = np.empty((0, source.shape[1], m), np.float32)
+    for chunk, starts in pieces(source, lengths):
+        X = source[chunk]
+        moments.add_samples(X.reshape(-1, m))
+        sequence = X if starts or not len(before) else np.concatenate([before, X])
+        moments.add_differences(np.diff(sequence, axis=0).reshape(-1, m).astype(np.float64))
+        before = X[-1:]
+        report(len(X))
+    solution = slow_directions(moments.covariance, moments.difference_covariance, n_components=k)
+    if solution.rank < k:
+        raise ValueError(f"{k} features were asked for, but the modules' input varies in {solution.rank} dimensions")
+    total = solution.delta_values.sum()
+    return Trained(
+        Step(moments.mean, solution.directions, clip),
+        np.array([source.shape[0]]),
+        np.array([total]),
+        solution.delta_values,
+    )
+
+
+def train_random(source: Source, k: int, *, clip: float, random_state: int) -> Trained:
+    """Random features, made white on the first frames: a control that learns nothing."""
+    m = source.shape[2]
+    X = source[next(chunks(source, source.shape[1] * m))].reshape(-1, m).astype(np.float64)
+    random = np.random.default_rng(random_state).standard_normal((k, m))
+    features = (X - X.mean(axis=0)) @ random.T
+    variance, U = np.linalg.eigh(features.T @ features / len(features))
+    components = (U / np.sqrt(variance)) @ U.T @ random
+    return Trained(Step(X.mean(axis=0), components, clip), np.array([], int), np.array([]), np.full(k, np.nan))
+
+
+def pieces(source: Source, lengths: list[int]) -> Iterator[tuple[slice, bool]]:
+    """Chunks that do not reach beyond the end of an episode, and whether each begins one."""
+    starts = np.flatnonzero(episode_starts(source.shape[0], lengths, open_episode=False))
+    for chunk in chunks(source, source.shape[1] * source.shape[2]):
+        cuts = [chunk.start, *(int(i) for i in starts if chunk.start < i < chunk.stop), chunk.stop]
+        for begin, end in pairwise(cuts):
+            yield slice(begin, end), begin in starts
