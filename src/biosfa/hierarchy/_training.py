@@ -18,6 +18,8 @@ from biosfa.typing import Float64Array, FloatArray, IntArray
 Progress = Callable[[int], None]  # is told of frames that were learned from
 
 RECORDS_PER_DECADE = 8
+BLOCK_ROWS = 8192  # samples of all modules whose products are summed in float32 before they join the sums in float64
+FLOAT32_TOLERANCE = 1e-7  # eigenvalues of the covariance that such sums can tell from 0, relative to the largest
 
 
 class Trained(NamedTuple):
@@ -60,17 +62,24 @@ def train_bio(
 
 def train_exact(source: Source, k: int, lengths: list[int], *, clip: float, report: Progress) -> Trained:
     """Solve for the features of samples of shape (n, modules, m), pooled over modules."""
-    m = source.shape[2]
-    moments = Moments(m)
-    before: FloatArray = np.empty((0, source.shape[1], m), np.float32)
+    _, modules, m = source.shape
+    moments = Moments(m, product_dtype=np.float32)
+    size = max(1, BLOCK_ROWS // modules)
+    before: FloatArray = np.empty((0, modules, m), np.float32)
     for chunk, starts in pieces(source, lengths):
         X = source[chunk]
-        moments.add_samples(X.reshape(-1, m))
-        sequence = X if starts or not len(before) else np.concatenate([before, X])
-        moments.add_differences(np.diff(sequence, axis=0).reshape(-1, m).astype(np.float64))
-        before = X[-1:]
-        report(len(X))
-    solution = slow_directions(moments.covariance, moments.difference_covariance, n_components=k)
+        X = X if starts else np.concatenate([before, X])
+        first = 0 if starts else 1
+        for begin in range(first, len(X), size):
+            block = slice(begin, begin + size)
+            moments.add_samples(X[block].reshape(-1, m))
+            within = X[max(0, begin - 1) : begin + size]
+            moments.add_differences(np.diff(within, axis=0).reshape(-1, m))
+        before = X[-1:].copy()
+        report(chunk.stop - chunk.start)
+    solution = slow_directions(
+        moments.covariance, moments.difference_covariance, n_components=k, tolerance=FLOAT32_TOLERANCE
+    )
     if solution.rank < k:
         raise ValueError(f"{k} features were asked for, but the modules' input varies in {solution.rank} dimensions")
     total = solution.delta_values.sum()
