@@ -107,7 +107,7 @@ def test_stopped_within_a_task_it_goes_on_there_bit_for_bit(finished, tmp_path, 
 def test_same_settings_give_the_same_bits_in_one_thread(finished, tmp_path):
     images.reproduce(SMALL, tmp_path / "again", jobs=1)
     assert (tmp_path / "again" / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()
-    assert not list((tmp_path / "again" / "tasks").glob("*.network.biosfa"))
+    assert not list((tmp_path / "again" / "tasks").glob("*.biosfa"))
 
 
 def test_a_folder_whose_images_have_changed_is_not_resumed(tmp_path):
@@ -129,9 +129,8 @@ def test_a_damaged_checkpoint_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(_runner, "CHECKPOINT_SECONDS", 0.0)
     folder = RunFolder(tmp_path)
     moments = images.load(SMALL).moments(lambda steps: None)
-    (tmp_path / "tasks").mkdir()
-    for damaged in ("bio-sfa-tuned-00.network.biosfa", "bio-sfa-tuned-00.curves.npz"):
-        (tmp_path / "tasks" / damaged).write_bytes(b"half a file")
+    for kind in ("network", "curves"):
+        folder.scratch("bio-sfa-tuned-00", kind).write_bytes(b"half a file")
     assert folder.checkpoint("bio-sfa-tuned-00").load() is None
     found = images.run_network(
         SMALL, moments, "bio-sfa", "tuned", 0, folder.checkpoint("bio-sfa-tuned-00"), lambda steps: None

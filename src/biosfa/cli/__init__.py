@@ -163,6 +163,52 @@ def reproduce_images(
     print(f"report: {(folder / 'report.html').resolve()}")
 
 
+@reproduce.command("rat")
+def reproduce_rat(
+    preset: Annotated[
+        Preset,
+        typer.Option(help="[b]quick[/b]: a minute, one network. [b]paper[/b]: full scale, all networks and controls."),
+    ] = Preset.quick,
+    network: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Networks to train, one option each: bio, exact, whiten, online, paper, linear, random, rotation-bio, "
+            "rotation-exact.",
+            show_default="those of the preset",
+        ),
+    ] = None,
+    textures: Annotated[
+        str | None,
+        typer.Option(help="Folder with pictures wall0–wall3, floor, scene0–scene3.", show_default="made ones"),
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Walks, each with a seed of its own.", show_default="1")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first walk.", show_default="0")] = None,
+    jobs: Jobs = None,
+    out: Out = None,
+    resume: Resume = False,
+) -> None:
+    """Experiment 3: what a rat sees on its walk, a hierarchy of slow features, and place cells."""
+    from biosfa.experiments import rat
+
+    config = rat.preset(
+        preset.value, networks=rat.chosen(network) if network else None, textures=textures, runs=runs, seed=seed
+    )
+    folder = out or Path("results/rat" if preset is Preset.paper else f"results/rat-{preset.value}")
+    found = rat.reproduce(config, folder, jobs=jobs, resume=resume)
+    for name, results in found["networks"].items():
+        for run in results:
+            if "diverged" in run:
+                print(f"{name}, seed {run['seed']}: diverged")
+                continue
+            print(
+                f"{name}, seed {run['seed']}: {run['place_units']} place units of 32, S_pos {run['s_pos_median']:.3f}, "
+                f"{run['spatial_information_median']:.2f} bits, mean slowness {run['delta_mean']:.4f}"
+            )
+    print(f"report: {(folder / 'report.html').resolve()}")
+
+
 @sweep.command("chaotic")
 def sweep_chaotic(
     steps: Annotated[int, typer.Option(min=1000, help="Updates of each network.")] = 1_000_000,

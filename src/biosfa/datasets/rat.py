@@ -17,7 +17,8 @@ from biosfa.datasets._rat_motion import Walk as Walk
 from biosfa.datasets._rat_textures import made_textures, read_textures
 from biosfa.typing import Float64Array
 
-SCENE_HEADINGS = 8  # directions that firing maps are averaged over
+HEADINGS = 8  # directions that firing maps are averaged over, as RatLab does
+MARGIN = 5.0  # from the walls
 
 
 @dataclass(frozen=True)
@@ -84,22 +85,27 @@ class Room:
         render(x, y, headings % 360.0, self.width, self.depth, self.height, self.walls, self.floor, self.scenes, frames)
         return frames
 
-    def grid(self, margin: float = 5.0, headings: int = SCENE_HEADINGS) -> Path:
-        """Every whole position that keeps off the walls, each with evenly spaced headings: what firing maps are of.
+    def grid(self, *, step: int = 1, headings: int = HEADINGS, margin: float = MARGIN) -> Path:
+        """Positions that keep off the walls, each with evenly spaced headings: what firing maps are of.
 
-        Rows are in the order y, x, heading; :meth:`grid_shape` has their numbers.
+        Positions are whole numbers, every ``step``-th of them. Rows are in the order y, x, heading; :meth:`grid_shape`
+        has their numbers.
         """
-        ny, nx, n_headings = self.grid_shape(margin, headings)
+        ny, nx, n_headings = self.grid_shape(step=step, headings=headings, margin=margin)
         first = np.ceil(margin)
         y, x, h = np.meshgrid(
-            first + np.arange(ny), first + np.arange(nx), 360.0 / n_headings * np.arange(n_headings), indexing="ij"
+            first + step * np.arange(ny),
+            first + step * np.arange(nx),
+            360.0 / n_headings * np.arange(n_headings),
+            indexing="ij",
         )
         return Path(np.stack([x.ravel(), y.ravel()], axis=1), h.ravel())
 
-    def grid_shape(self, margin: float = 5.0, headings: int = SCENE_HEADINGS) -> tuple[int, int, int]:
+    def grid_shape(self, *, step: int = 1, headings: int = HEADINGS, margin: float = MARGIN) -> tuple[int, int, int]:
         """Numbers of rows (y), columns (x) and headings of the grid."""
         first = np.ceil(margin)
-        return int(self.depth - margin - first) + 1, int(self.width - margin - first) + 1, headings
+        ny, nx = (int((size - margin - first) // step) + 1 for size in (self.depth, self.width))
+        return ny, nx, headings
 
 
 @dataclass(frozen=True)

@@ -103,11 +103,18 @@ class RunFolder:
         """Keep the result of a task."""
         (self.path / "tasks").mkdir(exist_ok=True)
         write_arrays(self._file(task), {**result.arrays, "__seconds__": np.array(result.seconds)})
-        self.checkpoint(task.name).remove()
+        for path in (self.path / "tasks").glob(f"{task.name}.*"):  # what it kept while it ran
+            if path != self._file(task):
+                path.unlink(missing_ok=True)
+
+    def scratch(self, task: str, kind: str) -> Path:
+        """A file that a long task keeps its state in while it runs."""
+        (self.path / "tasks").mkdir(exist_ok=True)
+        return self.path / "tasks" / f"{task}.{kind}.biosfa"
 
     def checkpoint(self, task: str) -> "Checkpoint":
-        """Where a long task keeps its state while it runs."""
-        return Checkpoint(self.path / "tasks", task)
+        """Where a task that trains a network keeps it while it runs."""
+        return Checkpoint(self.scratch(task, "network"), self.scratch(task, "curves"))
 
     def _file(self, task: Task) -> Path:
         return self.path / "tasks" / f"{task.name}.npz"
@@ -116,9 +123,9 @@ class RunFolder:
 class Checkpoint:
     """A network and its curves so far, so that a run that was killed goes on within a task."""
 
-    def __init__(self, folder: Path, task: str) -> None:
-        self._model = folder / f"{task}.network.biosfa"
-        self._curves = folder / f"{task}.curves.npz"
+    def __init__(self, model: Path, curves: Path) -> None:
+        self._model = model
+        self._curves = curves
         self._due = time.monotonic() + CHECKPOINT_SECONDS
 
     def load(self) -> tuple[BioSFA, Arrays] | None:
@@ -137,15 +144,9 @@ class Checkpoint:
         """
         if not now and time.monotonic() < self._due:
             return
-        self._curves.parent.mkdir(exist_ok=True)
         write_arrays(self._curves, curves())
         net.save(self._model)
         self._due = time.monotonic() + CHECKPOINT_SECONDS
-
-    def remove(self) -> None:
-        """Forget what was kept."""
-        self._model.unlink(missing_ok=True)
-        self._curves.unlink(missing_ok=True)
 
 
 def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: str) -> dict[str, Result]:

@@ -129,7 +129,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         maps: Source = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
         for level, layer in enumerate(self.layers):
             if level < len(self.steps_):
-                report(sum(self._passes(layer)) * n)
+                report(self._passes(layer) * n)
             else:
                 self._train(level, layer, maps, episodes, report)
                 if checkpoint is not None:
@@ -159,7 +159,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def frames_to_learn(self, n_frames: int) -> int:
         """Frames times passes over all steps: what ``progress`` is told of in total."""
-        return sum(sum(self._passes(layer)) for layer in self.layers) * n_frames
+        return sum(self._passes(layer) for layer in self.layers) * n_frames
 
     @property
     def delta_values_(self) -> list[tuple[Any, Any]]:
@@ -257,10 +257,10 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             shapes.append((rows, columns, layer.n_components))
         return shapes
 
-    def _passes(self, layer: Layer) -> tuple[int, int]:
+    def _passes(self, layer: Layer) -> int:
         if self.solver == "bio":
-            return layer.linear.passes, layer.quadratic.passes
-        return (1, 1) if self.solver == "exact" else (0, 0)
+            return layer.linear.passes + layer.quadratic.passes
+        return 2 if self.solver == "exact" else 0
 
     def _train(self, level: int, layer: Layer, maps: Source, lengths: list[int], report: Callable[[int], None]) -> None:
         def train(source: Source, k: int, name: str) -> Trained:

@@ -11,6 +11,7 @@ from biosfa.kernels.expansion import quadratic
 from biosfa.typing import Float64Array, FloatArray
 
 CHUNK_BYTES = 2**26  # of the largest array that is made of a chunk of frames
+CACHED_ROWS = 512  # whose monomials stay in the cache between being made and being used
 
 
 class Source(Protocol):
@@ -34,9 +35,10 @@ class Step:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Features of X, whose last axis is that of the input."""
-        weights = self.components.T.astype(X.dtype)
-        Y = X @ weights - (self.mean @ self.components.T).astype(X.dtype)
-        return np.clip(Y, -self.clip, self.clip, out=Y)
+        Y: FloatArray = X.reshape(-1, X.shape[-1]) @ self.components.T.astype(X.dtype)
+        Y -= (self.components @ self.mean).astype(X.dtype)
+        np.clip(Y, -self.clip, self.clip, out=Y)
+        return Y.reshape(*X.shape[:-1], -1)
 
 
 @dataclass(frozen=True)
@@ -115,8 +117,13 @@ class Maps:
         return (self.maps.shape[0], *self.tiles, len(self.quadratic.components))
 
     def __getitem__(self, index: slice) -> FloatArray:
-        samples = Expanded(self.linear, Fields(self.layer, self.maps))[index]
-        return self.quadratic(samples).reshape(len(samples), *self.tiles, -1)
+        Y = self.linear(Fields(self.layer, self.maps)[index])
+        rows = Y.reshape(-1, Y.shape[2])
+        features = np.empty((len(rows), self.shape[3]), Y.dtype)
+        for begin in range(0, len(rows), CACHED_ROWS):
+            block = slice(begin, begin + CACHED_ROWS)
+            features[block] = self.quadratic(quadratic(rows[block]))
+        return features.reshape(len(Y), *self.tiles, -1)
 
 
 def chunks(source: Source, per_frame: int) -> Iterator[slice]:
