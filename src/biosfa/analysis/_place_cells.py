@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import label
 from sklearn.linear_model import RidgeCV
 
+from biosfa.kernels.eigen import reciprocal
 from biosfa.typing import BoolArray, Float64Array, IntArray
 
 # A place unit has one field (connected, above half the peak, not tiny), which is not large, and fires by position.
@@ -57,15 +58,14 @@ class FiringMaps:
     @property
     def spatial_information(self) -> Float64Array:
         """Σ p q log2 q in bits, q a rate over its mean, all positions alike (Skaggs et al. 1993)."""
-        q = self.rates / self.rates.mean(axis=(1, 2), keepdims=True)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            information: Float64Array = np.where(q > 0, q * np.log2(q), 0.0).mean(axis=(1, 2))
+        q = self.rates * reciprocal(self.rates.mean(axis=(1, 2), keepdims=True))
+        information: Float64Array = (q * np.log2(q, out=np.zeros_like(q), where=q > 0)).mean(axis=(1, 2))
         return information
 
     @property
     def sparsity(self) -> Float64Array:
         """⟨r⟩²/⟨r²⟩ of the rates: small for units that fire in few places (Treves & Rolls 1991)."""
-        sparsity: Float64Array = self.rates.mean(axis=(1, 2)) ** 2 / np.square(self.rates).mean(axis=(1, 2))
+        sparsity: Float64Array = self.rates.mean(axis=(1, 2)) ** 2 * reciprocal(np.square(self.rates).mean(axis=(1, 2)))
         return sparsity
 
     def fields(self, unit: int) -> list[IntArray]:

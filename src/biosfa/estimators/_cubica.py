@@ -91,7 +91,7 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"n_components={kept} where X has rank {rank}: give more, or more varied, samples")
         whitening = U[:, ::-1][:, :kept] / np.sqrt(variance[::-1][:kept])
         Z = centred @ whitening
-        R, self.n_sweeps_, converged = independent_rotation(Z, max_sweeps=self.max_sweeps, tolerance=self.tol)
+        R, self.n_sweeps_, converged = independent_rotation(Z, self.max_sweeps, float(self.tol))
         if not converged:
             warnings.warn(
                 f"pairs still rotate by more than tol={self.tol} after {self.max_sweeps} sweeps: give max_sweeps or "

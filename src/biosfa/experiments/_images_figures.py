@@ -12,7 +12,7 @@ from biosfa.analysis._gratings import FREQUENCIES, ORIENTATIONS
 from biosfa.datasets import ImageSequences
 from biosfa.experiments._patches import Patches
 from biosfa.experiments._runner import Arrays
-from biosfa.experiments._style import COLORS, band, figure, save
+from biosfa.experiments._style import COLORS, band, bare, figure, mosaic, save
 from biosfa.typing import Float64Array
 
 NAMES = {"bio-sfa": "Bio-SFA", "reversible": "reversible rule"}
@@ -61,27 +61,22 @@ def draw_generation(drawn: SubFigure, sequences: ImageSequences) -> None:
     axes.set_xlim(max(0, motion.x.min() - margin), min(image.shape[1] - 1, motion.x.max() + margin))
     axes.set_ylim(min(image.shape[0] - 1, motion.y.max() + margin), max(0, motion.y.min() - margin))
     axes.set_title("(a) a window moves, turns and zooms")
-    _bare(axes)
+    bare(axes)
     for axes, t in zip(below.subplots(1, SHOWN_FRAMES), shown, strict=True):
         axes.imshow(frames[t], cmap="gray", vmin=0, vmax=1)
         axes.set_title(f"{t + 1}", fontsize=7, pad=2)
-        _bare(axes)
+        bare(axes)
 
 
 def draw_sheet(axes: Axes, arrays: Arrays, key: str = "excitatory") -> None:
     """Stimuli of all units in order of slowness, each on its own scale of grays; nothing if the network diverged."""
-    _bare(axes)
+    bare(axes)
     if key not in arrays:
         axes.text(0.5, 0.5, "diverged", ha="center", va="center", transform=axes.transAxes)
         return
     stimuli = arrays[key] / np.abs(arrays[key]).max(axis=(1, 2), keepdims=True)
     columns = int(np.ceil(np.sqrt(len(stimuli))))
-    side = stimuli.shape[1] + 1  # a line between them
-    sheet = np.full((-(-len(stimuli) // columns) * side - 1, columns * side - 1), np.nan)
-    for i, stimulus in enumerate(stimuli):
-        top, left = i // columns * side, i % columns * side
-        sheet[top : top + side - 1, left : left + side - 1] = stimulus
-    axes.imshow(sheet, cmap="gray", vmin=-1, vmax=1, interpolation="nearest")
+    axes.imshow(mosaic(stimuli, columns), cmap="gray", vmin=-1, vmax=1, interpolation="nearest")
 
 
 def draw_errors(axes: Axes, results: Mapping[str, Arrays], rule: str, least: float) -> None:
@@ -164,7 +159,7 @@ def draw_units(folder: Path, exact: Arrays) -> None:
                 largest = np.abs(patch).max()
                 axes.imshow(patch, cmap="gray", vmin=-largest, vmax=largest)
                 axes.set_title(title if unit == shown[0] else "")
-                _bare(axes)
+                bare(axes)
             row[0].set_ylabel(f"unit {unit + 1}")
             _tuning(row[3], np.degrees(ORIENTATIONS), exact["orientation_curve"][unit], "orientation of the wave, °")
             _tuning(row[4], FREQUENCIES, exact["frequency_curve"][unit], "frequency, periods a patch")
@@ -182,8 +177,3 @@ def _curves(
 ) -> tuple[np.ndarray[Any, Any], Float64Array]:
     runs = [arrays for name, arrays in results.items() if name.startswith(f"{rule}-{rates}-")]
     return runs[0]["samples"], np.stack([run[key] for run in runs])
-
-
-def _bare(axes: Axes) -> None:
-    axes.set(xticks=[], yticks=[])
-    axes.spines[:].set_visible(False)

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import SubFigure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from biosfa.datasets._rat_camera import FIELD
 from biosfa.datasets.rat import RatStream
 from biosfa.experiments._runner import Arrays
-from biosfa.experiments._style import COLORS, figure, save
+from biosfa.experiments._style import COLORS, bare, figure, mosaic, save
 from biosfa.typing import Float64Array
 
 NAMES = {
     "bio": "Bio-SFA, annealed",
     "exact": "exact SFA",
-    "whiten": 'Bio-SFA, upper layers preconditioner="whiten"',
+    "whiten": "Bio-SFA, upper layers whitened",
     "online": "the same, every frame once",
     "paper": "Bio-SFA, paper's rates",
     "linear": "control: linear SFA",
@@ -76,12 +75,12 @@ def draw_view(folder: Path, seen: RatStream) -> None:
 
 def draw_panels(folder: Path, arrays: Arrays, name: str) -> None:
     """The paper's figure: the hierarchy, firing maps of slow features and of independent components, slowness."""
-    with figure(13, 3.4) as drawn:
-        grid = drawn.add_gridspec(1, 4, width_ratios=[1, 1.15, 1.15, 1])
+    with figure(13, 4.0) as drawn:
+        grid = drawn.add_gridspec(1, 4, width_ratios=[1, 0.85, 0.85, 1])
         parts = [drawn.add_subfigure(grid[0, i]) for i in range(4)]
         draw_architecture(parts[0].subplots())
         for part, kind, title in zip(parts[1:3], ("sfa", "ica"), ("(b) SFA", "(c) ICA"), strict=True):
-            draw_sheet(part, arrays[f"{kind}_maps"], f"{title} firing maps")
+            draw_sheet(part.subplots(), arrays[f"{kind}_maps"], f"{title} firing maps")
         draw_slowness(parts[3].subplots(), arrays)
         drawn.suptitle(name)
         save(drawn, folder, "rat")
@@ -109,20 +108,18 @@ def draw_architecture(axes: Axes) -> None:
     for below, above in pairwise(layers):
         top, bottom = below[0] + below[2], above[0]
         axes.add_patch(FancyArrowPatch((5, top), (5, bottom), arrowstyle="-|>", mutation_scale=9, color="0.3"))
-    axes.text(5, 9.6, "module: SFA → 32, squares and products, SFA → 32", ha="center", fontsize=8)
-    axes.set(xlim=(0, 14.5), ylim=(-0.3, 10.2), title="(a) architecture")
+    axes.text(0, -1.6, "module: SFA → 32 features,\nall their products, SFA → 32", va="center", fontsize=8)
+    axes.set(xlim=(0, 15.5), ylim=(-2.4, 9.2), title="(a) architecture")
     axes.axis("off")
 
 
-def draw_sheet(part: SubFigure, maps: Float64Array, title: str) -> None:
-    """All firing maps in order, four a row."""
-    part.suptitle(title, fontsize=10)
-    columns = 4
-    grid = part.subplots(-(-len(maps) // columns), columns, gridspec_kw={"hspace": 0.05, "wspace": 0.05}).ravel()
-    for axes, firing in zip(grid, maps, strict=True):
-        axes.imshow(firing, cmap="jet", origin="lower", aspect="auto")
-        axes.set(xticks=[], yticks=[])
-        axes.spines[:].set_visible(False)
+def draw_sheet(axes: Axes, maps: Float64Array, title: str) -> None:
+    """All firing maps in order, four a row, each on its own scale of colours."""
+    low, high = maps.min(axis=(1, 2), keepdims=True), maps.max(axis=(1, 2), keepdims=True)
+    upright = ((maps - low) / (high - low))[:, ::-1]  # y points up
+    axes.imshow(mosaic(upright, columns=4), cmap="jet", vmin=0, vmax=1, interpolation="nearest")
+    axes.set_title(title)
+    bare(axes)
 
 
 def draw_slowness(axes: Axes, arrays: Arrays) -> None:
@@ -141,12 +138,14 @@ def draw_maps(folder: Path, shown: Mapping[str, Arrays]) -> None:
     """ICA firing maps of all networks and controls."""
     columns = min(4, len(shown))
     rows = -(-len(shown) // columns)
-    with figure(3.3 * columns, 3.3 * rows) as drawn:
-        grid = drawn.add_gridspec(rows, columns)
-        for i, (name, arrays) in enumerate(shown.items()):
+    with figure(3.3 * columns, 4.6 * rows) as drawn:
+        panels = np.atleast_1d(drawn.subplots(rows, columns)).ravel()
+        for axes, (name, arrays) in zip(panels, shown.items(), strict=False):
             count = int(arrays["ica_place_units"])
-            part = drawn.add_subfigure(grid[i // columns, i % columns])
-            draw_sheet(part, arrays["ica_maps"], f"{NAMES[name]}\n{count} place units of {len(arrays['ica_maps'])}")
+            title = f"{NAMES[name]}\n{count} place units of {len(arrays['ica_maps'])}"
+            draw_sheet(axes, arrays["ica_maps"], title)
+        for axes in panels[len(shown) :]:
+            axes.remove()
         save(drawn, folder, "maps")
 
 

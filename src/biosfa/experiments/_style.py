@@ -61,3 +61,19 @@ def band(axes: Axes, steps: IntArray, values: FloatArray, *, color: str, label: 
     low, high = np.percentile(values, [5, 95], axis=0)
     axes.fill_between(steps, low, high, color=color, alpha=0.25, lw=0)
     axes.plot(steps, values.mean(axis=0), color=color, lw=1.6, label=label)
+
+
+def mosaic(pictures: FloatArray, columns: int) -> FloatArray:
+    """Pictures of one size side by side as one, with a line of NaN between them."""
+    height, width = pictures.shape[1] + 1, pictures.shape[2] + 1
+    sheet = np.full((-(-len(pictures) // columns) * height - 1, columns * width - 1), np.nan)
+    for i, picture in enumerate(pictures):
+        top, left = i // columns * height, i % columns * width
+        sheet[top : top + height - 1, left : left + width - 1] = picture
+    return sheet
+
+
+def bare(axes: Axes) -> None:
+    """Take ticks and frame away."""
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set_visible(False)

@@ -17,7 +17,6 @@ from biosfa.analysis import decode_position, firing_maps
 from biosfa.datasets import rat_stream
 from biosfa.datasets.rat import MARGIN, RatStream, Room, Walk
 from biosfa.estimators._cubica import CuBICA
-from biosfa.estimators._sfa import SFA
 from biosfa.exceptions import DivergenceError
 from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._rat_figures import draw_figures
@@ -25,10 +24,11 @@ from biosfa.experiments._rat_networks import ONE_PASS, PAPER, TUNED, WHITEN, Lea
 from biosfa.experiments._rat_report import write_report
 from biosfa.experiments._runner import Arrays, RunFolder, Task, run_tasks, write_arrays, write_json
 from biosfa.hierarchy import HierarchicalSFA
+from biosfa.kernels.eigen import slow_directions
 from biosfa.typing import Float64Array, FloatArray
 
 UNITS = 32
-LINEAR_RIDGE = 1e-6  # for the linear control: pixels are redundant, and there are hardly more frames than pixels
+LINEAR_RIDGE = 1e-6  # for the linear control, which has hardly more frames than pixels
 POOLED = 4  # pixels along a side that the linear control averages over
 ROTATION = Walk(speed=8.0, rotation=5.0)  # fast translation, slow rotation: heading becomes the slow feature
 ROTATION_HEADINGS, ROTATION_STEP = 36, 4  # of the grid that the negative control is judged on
@@ -96,7 +96,9 @@ def reproduce(config: RatConfig, out: Path, *, jobs: int | None = None, resume: 
     room = load_room(config)
     folder = RunFolder(out)
     folder.begin("rat", config, resume=resume)
-    with threadpool_limits(1):  # sums must not depend on how many threads share them
+    # sums must not depend on how many threads share them
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of CuBICA: random weights give nothing to separate
         results = run_tasks(folder, tasks(config, folder), jobs=jobs, title=f"rat, {config.preset}")
         arrays = {name: result.arrays for name, result in results.items()}
         found = summarize(config, arrays)
@@ -172,11 +174,17 @@ def run_hierarchy(config: RatConfig, name: str, seed: int, folder: RunFolder, ta
 def run_linear(config: RatConfig, seed: int, report: Advance) -> Arrays:
     """The control without a hierarchy: exact linear SFA of pooled pixels."""
     seen = stream(config, seed, rotates=False)
-    sfa = SFA(UNITS, ridge=LINEAR_RIDGE).fit(pooled(seen))
+    moments = metrics.moments(pooled(seen))
+    noise = LINEAR_RIDGE * np.diag(moments.covariance).mean() * np.eye(moments.n_features)
+    # the difference of white noise has twice its variance
+    features = slow_directions(
+        moments.covariance + noise, moments.difference_covariance + 2 * noise, n_components=UNITS
+    )
     report(config.frames)
 
     def transform(frames: RatStream) -> FloatArray:
-        return sfa.transform(pooled(frames))
+        values: FloatArray = (pooled(frames) - moments.mean) @ features.directions.T
+        return values
 
     return look(config, transform, seen, rotates=False)
 
@@ -194,9 +202,7 @@ def pooled(frames: RatStream) -> FloatArray:
 def look(config: RatConfig, transform: Callable[[RatStream], FloatArray], seen: RatStream, *, rotates: bool) -> Arrays:
     """Slowness, firing maps of slow features and of independent components, and what they tell."""
     Y = transform(seen).astype(np.float64)
-    with warnings.catch_warnings():  # features of random weights have nothing to separate
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        ica = CuBICA().fit(Y)
+    ica = CuBICA().fit(Y)
     grid = seen.room.grid(step=config.grid_step)
     shape = seen.room.grid_shape(step=config.grid_step)
     G = transform(RatStream(seen.room, grid))
@@ -223,7 +229,7 @@ def oracle(seen: RatStream) -> float:
     place = (seen.path.position - MARGIN) / (np.array(seen.room.size) - 2 * MARGIN)
     i, j = (waves.ravel()[1:] for waves in np.meshgrid(np.arange(ORACLE_WAVES), np.arange(ORACLE_WAVES)))
     waves: Float64Array = np.cos(np.pi * place[:, :1] * i) * np.cos(np.pi * place[:, 1:] * j)
-    return float(SFA(UNITS).fit(waves).delta_values_.mean())
+    return float(metrics.slowest(waves, UNITS).mean())
 
 
 NUMBERS = ("place_units", "s_pos_median", "s_dir_median", "spatial_information_median", "sparsity_median")

@@ -1,17 +1,20 @@
 """Joint diagonalisation of third- and fourth-order cumulants by plane rotations: CuBICA (Blaschke & Wiskott 2004)."""
 
+import math
+
 import numpy as np
 
+from biosfa.kernels._jit import jit
 from biosfa.typing import Float64Array
 
 # Angles, within a quarter turn, that the contrast is evaluated at. It repeats after a quarter turn and has two
 # harmonics, so that 8 values have all of it; then its largest value is searched for on a grid, and polished.
-_ANGLES = np.arange(8) * (np.pi / 2) / 8
-_GRID = np.arange(64) * (np.pi / 2) / 64
-_HARMONICS = np.array([4.0, 8.0])
+ANGLES, GRID, NEWTON_STEPS = 8, 64, 4
+QUARTER = math.pi / 2
 
 
-def independent_rotation(Z: Float64Array, *, max_sweeps: int, tolerance: float) -> tuple[Float64Array, int, bool]:
+@jit
+def independent_rotation(Z: Float64Array, max_sweeps: int, tolerance: float) -> tuple[Float64Array, int, bool]:
     """The rotation R for which the columns of Z Rᵀ are as independent as third and fourth cumulants tell.
 
     Maximises Σ C_iii²/3! + Σ C_iiii²/4!, pair of components by pair, until no rotation exceeds ``tolerance`` radians.
@@ -25,7 +28,7 @@ def independent_rotation(Z: Float64Array, *, max_sweeps: int, tolerance: float) 
     -------
     R, the number of sweeps over all pairs, and whether they converged.
     """
-    Y = np.ascontiguousarray(Z.T)
+    Y = np.ascontiguousarray(Z.T).copy()
     k = len(Y)
     R = np.eye(k)
     for sweep in range(1, max_sweeps + 1):
@@ -35,46 +38,91 @@ def independent_rotation(Z: Float64Array, *, max_sweeps: int, tolerance: float) 
                 angle = best_angle(Y[i], Y[j])
                 largest = max(largest, abs(angle))
                 if abs(angle) > tolerance:
-                    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-                    Y[[i, j]] = turn @ Y[[i, j]]
-                    R[[i, j]] = turn @ R[[i, j]]
+                    _rotate(Y[i], Y[j], angle)
+                    _rotate(R[i], R[j], angle)
         if largest <= tolerance:
             return R, sweep, True
     return R, max_sweeps, False
 
 
+@jit
+def _rotate(a: Float64Array, b: Float64Array, angle: float) -> None:
+    """Rotate: a cos φ + b sin φ and b cos φ − a sin φ, in place."""
+    c, s = math.cos(angle), math.sin(angle)
+    for t in range(len(a)):
+        a[t], b[t] = c * a[t] + s * b[t], c * b[t] - s * a[t]
+
+
+@jit
 def best_angle(a: Float64Array, b: Float64Array) -> float:
-    """The angle in (−π/4, π/4] at which a cos φ + b sin φ and b cos φ − a sin φ are most independent."""
-    aa, ab, bb = a * a, a * b, b * b
-    n = len(a)
-    third = np.array([aa @ a, 3 * (aa @ b), 3 * (a @ bb), bb @ b]) / n
-    # fourth cumulants of white samples: those of a normal distribution, 3, 0, 1, 0 and 3, subtracted
-    fourth = np.array([aa @ aa / n - 3, 4 * (aa @ ab) / n, 6 * (aa @ bb / n - 1), 4 * (ab @ bb) / n, bb @ bb / n - 3])
-
-    def contrast(angles: Float64Array) -> Float64Array:
-        total = np.zeros_like(angles)
-        for turned in (angles, angles + np.pi / 2):
-            c, s = np.cos(turned), np.sin(turned)
-            total += _powers(c, s, third) ** 2 / 6 + _powers(c, s, fourth) ** 2 / 24
-        return total
-
-    spectrum = np.fft.rfft(contrast(_ANGLES))[1:3] / len(_ANGLES) * 2
-    phases = _HARMONICS * _GRID[:, None]
-    values = np.cos(phases) @ spectrum.real - np.sin(phases) @ spectrum.imag
-    angle = _GRID[values.argmax()]
-    for _ in range(4):  # Newton's method on the derivative
-        c, s = np.cos(_HARMONICS * angle), np.sin(_HARMONICS * angle)
-        slope = -_HARMONICS @ (spectrum.real * s + spectrum.imag * c)
-        curvature = -(_HARMONICS**2) @ (spectrum.real * c - spectrum.imag * s)
+    """The angle in [−π/4, π/4) at which a cos φ + b sin φ and b cos φ − a sin φ are most independent."""
+    third, fourth = _cumulants(a, b)
+    real, imaginary = np.zeros(2), np.zeros(2)  # of the harmonics of 4φ and 8φ
+    for i in range(ANGLES):
+        angle = QUARTER * i / ANGLES
+        value = _contrast(angle, third, fourth) * 2.0 / ANGLES
+        for h in range(2):
+            real[h] += value * math.cos(4.0 * (h + 1) * angle)
+            imaginary[h] += value * math.sin(4.0 * (h + 1) * angle)
+    best, most = 0.0, -np.inf
+    for i in range(GRID):
+        angle = QUARTER * i / GRID
+        value = _derivative(0, angle, real, imaginary)
+        if value > most:
+            best, most = angle, value
+    for _ in range(NEWTON_STEPS):
+        curvature = _derivative(2, best, real, imaginary)
         if curvature < 0.0:
-            angle -= slope / curvature
-    return float((angle + np.pi / 4) % (np.pi / 2) - np.pi / 4)
+            best -= _derivative(1, best, real, imaginary) / curvature
+    return (best + QUARTER / 2) % QUARTER - QUARTER / 2
 
 
-def _powers(c: Float64Array, s: Float64Array, coefficients: Float64Array) -> Float64Array:
-    """Σ_i coefficients_i c^(p−i) s^i: a moment of a cos φ + b sin φ from the moments of a and b."""
-    p = len(coefficients) - 1
-    total = np.zeros_like(c)
-    for i, value in enumerate(coefficients):
-        total += value * c ** (p - i) * s**i
+@jit
+def _cumulants(a: Float64Array, b: Float64Array) -> tuple[Float64Array, Float64Array]:
+    """Third and fourth cumulants of two white signals, times the binomial coefficients they come with in a rotation."""
+    third, fourth = np.zeros(4), np.zeros(5)
+    for t in range(len(a)):
+        aa, ab, bb = a[t] * a[t], a[t] * b[t], b[t] * b[t]
+        third[0] += aa * a[t]
+        third[1] += aa * b[t]
+        third[2] += a[t] * bb
+        third[3] += bb * b[t]
+        fourth[0] += aa * aa
+        fourth[1] += aa * ab
+        fourth[2] += aa * bb
+        fourth[3] += ab * bb
+        fourth[4] += bb * bb
+    # less the moments of a normal distribution, 3, 0, 1, 0 and 3
+    third = third / len(a) * np.array([1.0, 3.0, 3.0, 1.0])
+    fourth = (fourth / len(a) - np.array([3.0, 0.0, 1.0, 0.0, 3.0])) * np.array([1.0, 4.0, 6.0, 4.0, 1.0])
+    return third, fourth
+
+
+@jit
+def _contrast(angle: float, third: Float64Array, fourth: Float64Array) -> float:
+    """Σ C_iii²/3! + Σ C_iiii²/4! of both signals after a rotation."""
+    total = 0.0
+    for turn in (0.0, QUARTER):
+        c, s = math.cos(angle + turn), math.sin(angle + turn)
+        skew, tails = 0.0, 0.0
+        for i in range(4):
+            skew += third[i] * c ** (3 - i) * s**i
+        for i in range(5):
+            tails += fourth[i] * c ** (4 - i) * s**i
+        total += skew**2 / 6.0 + tails**2 / 24.0
+    return total
+
+
+@jit
+def _derivative(order: int, angle: float, real: Float64Array, imaginary: Float64Array) -> float:
+    """The contrast, less its mean, from its harmonics; or its first or second derivative."""
+    total = 0.0
+    for h in range(2):
+        frequency = 4.0 * (h + 1)
+        c, s = math.cos(frequency * angle), math.sin(frequency * angle)
+        if order == 1:
+            total += frequency * (imaginary[h] * c - real[h] * s)
+        else:
+            value = real[h] * c + imaginary[h] * s
+            total += value if order == 0 else -(frequency**2) * value
     return total

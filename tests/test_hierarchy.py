@@ -1,0 +1,190 @@
+"""Hierarchies against flat slow feature analysis, layer by layer."""
+
+import numpy as np
+import pytest
+
+import biosfa
+from biosfa import SFA, InverseTime, ModelFileError, QuadraticExpansion, metrics
+from biosfa.analysis import decode_position, firing_maps
+from biosfa.hierarchy import HierarchicalSFA, Layer, Learner
+from biosfa.hierarchy._layers import Layer as PlainLayer
+
+SMALL = (
+    Layer((4, 4), (2, 2), n_components=3, n_reduced=4, linear=Learner(passes=2), quadratic=Learner(passes=2)),
+    Layer((3, 5), n_components=2, n_reduced=5, linear=Learner(passes=3), quadratic=Learner(passes=3)),
+)
+
+
+def film(n=1500, seed=0, shape=(8, 12)):
+    """A bright spot that wanders over a dim, noisy picture."""
+    rng = np.random.default_rng(seed)
+    where = np.cumsum(rng.standard_normal((n, 2)) * 0.15, axis=0)
+    y, x = np.mgrid[: shape[0], : shape[1]]
+    center = (np.sin(where) + 1) / 2 * (np.array(shape) - 1)
+    spot = np.exp(-((y - center[:, :1, None]) ** 2 + (x - center[:, 1:, None]) ** 2) / 8)
+    return (np.clip(150 * spot + rng.normal(60, 8, (n, *shape)), 0, 255)).astype(np.uint8)
+
+
+def test_the_papers_fields_tile_the_papers_frames():
+    sizes = [(40, 320)]
+    for layer in (Layer((8, 10)), Layer((6, 14)), Layer((2, 8))):
+        sizes.append(layer.tiles(sizes[-1]))
+    assert sizes[1:] == [(9, 63), (2, 8), (1, 1)]
+
+
+def test_fields_that_do_not_tile_are_named():
+    with pytest.raises(ValueError, match=r"fields of 10 columns every 5 do not tile 323 columns: .* 320 or 325"):
+        Layer((8, 10)).tiles((40, 323))
+    with pytest.raises(ValueError, match="layer 2: fields of 9 rows"):
+        HierarchicalSFA([SMALL[0], Layer((9, 5))]).fit(film(50))
+    with pytest.raises(ValueError, match="two whole numbers"):
+        Layer(3)
+
+
+def test_patches_are_cut_from_the_maps():
+    maps = np.random.default_rng(0).standard_normal((2, 8, 12, 3)).astype(np.float32)
+    patches = SMALL[0].patches(maps)
+    assert patches.shape == (2, 3 * 5, 4 * 4 * 3)
+    np.testing.assert_array_equal(patches[1, 1 * 5 + 2], maps[1, 2:6, 4:8].ravel())
+
+
+def test_a_module_is_sfa_expansion_sfa_with_one_memory_for_each_patch():
+    """Shared weights: as exact SFA of the patches, one after the other, as episodes."""
+    frames = film(400)
+    lengths = [150, 250]
+    layer = Layer((8, 8), (8, 4), n_components=3, n_reduced=4)
+    found = HierarchicalSFA([layer], solver="exact", clip=100.0).fit(frames, lengths=lengths).transform(frames)
+    pixels = (frames - frames.astype(float).mean()) / frames.std()
+    patches = [pixels[:, :, begin : begin + 8].reshape(400, -1) for begin in (0, 4)]
+    rows, episodes = np.concatenate(patches), lengths * 2
+    reduced = SFA(4).fit(rows, lengths=episodes).transform(rows)
+    expanded = QuadraticExpansion().fit_transform(reduced)
+    expected = SFA(3).fit(expanded, lengths=episodes).transform(expanded)
+    expected = np.concatenate(np.split(expected, 2), axis=1)
+    signs = np.sign((found * expected).sum(axis=0))
+    np.testing.assert_allclose(found, expected * signs, atol=5e-3)
+
+
+def test_online_features_become_about_as_slow_as_exact_ones():
+    frames = film()
+    slowness = {
+        solver: metrics.slowest(HierarchicalSFA(SMALL, solver=solver).fit_transform(frames).astype(float), 2).sum()
+        for solver in ("exact", "bio", "random")
+    }
+    assert slowness["bio"] < 1.3 * slowness["exact"]
+    assert slowness["random"] > 3 * slowness["exact"]
+
+
+@pytest.mark.parametrize("solver", ["exact", "bio"])
+def test_what_is_kept_in_memory_changes_nothing(solver):
+    frames = film(300)
+    kept = HierarchicalSFA(SMALL, solver=solver).fit(frames)
+    streamed = HierarchicalSFA(SMALL, solver=solver, memory_budget=0).fit(frames)
+    np.testing.assert_allclose(streamed.transform(frames), kept.transform(frames), atol=1e-4)
+
+
+class Frames:
+    """Not an array: gives frames for slices only."""
+
+    def __init__(self, frames):
+        self._frames = frames
+        self.shape = frames.shape
+
+    def __getitem__(self, index):
+        assert isinstance(index, slice)
+        return self._frames[index]
+
+
+def test_files_and_anything_that_gives_slices(tmp_path):
+    frames = film(300)
+    layers = [SMALL[0], Layer((3, 5), n_components=2, n_reduced=5, linear=Learner(learning_rate=InverseTime(100, 1)))]
+    hierarchy = HierarchicalSFA(layers, random_state=3).fit(Frames(frames))
+    hierarchy.save(tmp_path / "rat.safetensors")
+    loaded = biosfa.load(tmp_path / "rat.safetensors")
+    np.testing.assert_array_equal(loaded.transform(frames), hierarchy.transform(frames))
+    assert loaded.layers == layers
+    assert loaded.get_params(deep=False) == hierarchy.get_params(deep=False)
+    np.testing.assert_array_equal(loaded.delta_values_[1][0], hierarchy.delta_values_[1][0])
+    SFA(1).fit(frames.reshape(300, -1)[:, :3].astype(float)).save(tmp_path / "sfa.safetensors")
+    with pytest.raises(ModelFileError, match="holds a SFA"):
+        HierarchicalSFA.load(tmp_path / "sfa.safetensors")
+
+
+def test_a_checkpoint_spares_the_layers_that_are_trained(tmp_path):
+    frames, file = film(300), tmp_path / "checkpoint.safetensors"
+    whole = HierarchicalSFA(SMALL).fit(frames)
+    learned = []
+
+    def stop(count):
+        learned.append(count)
+        if sum(learned) > 4 * 300:  # within the second layer
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        HierarchicalSFA(SMALL).fit(frames, checkpoint=file, progress=stop)
+    rest = []
+    again = HierarchicalSFA(SMALL).fit(frames, checkpoint=file, progress=rest.append)
+    assert rest[0] == 4 * 300
+    assert sum(rest) == again.frames_to_learn(300) == 10 * 300
+    np.testing.assert_array_equal(again.transform(frames), whole.transform(frames))
+    with pytest.raises(ValueError, match="another hierarchy"):
+        HierarchicalSFA(SMALL, solver="exact").fit(frames, checkpoint=file)
+
+
+def test_wrong_frames_are_said():
+    with pytest.raises(ValueError, match="frames must have the shape"):
+        HierarchicalSFA(SMALL).fit(np.zeros((10, 5)))
+    with pytest.raises(ValueError, match="all of one colour"):
+        HierarchicalSFA(SMALL).fit(np.zeros((10, 8, 12)))
+    with pytest.raises(ValueError, match="trained on"):
+        HierarchicalSFA(SMALL, solver="exact").fit(film(200)).transform(film(10, shape=(8, 10)))
+    with pytest.raises(ValueError, match="solver must be one of"):
+        HierarchicalSFA(SMALL, solver="fast").fit(film(50))
+    with pytest.raises(ValueError, match="sequence of Layer"):
+        HierarchicalSFA([]).fit(film(50))
+
+
+def test_layers_are_data():
+    layer = SMALL[1]
+    assert PlainLayer.from_description("file", layer.described()) == layer
+
+
+GRID = (31, 51, 8)
+
+
+def bump(y0, x0, width=4.0):
+    y, x, _ = np.meshgrid(*(np.arange(size) for size in GRID), indexing="ij")
+    return np.exp(-((y - y0) ** 2 + (x - x0) ** 2) / (2 * width**2)).ravel()
+
+
+def test_units_of_known_kinds():
+    heading = np.tile(np.cos(np.arange(8) * np.pi / 4), 31 * 51)
+    noise = np.random.default_rng(0).standard_normal(31 * 51 * 8)
+    features = np.stack([bump(10, 20), -bump(20, 40), bump(5, 5) + bump(25, 45), heading, noise], axis=1)
+    found = firing_maps(features, GRID)
+    np.testing.assert_array_equal(found.is_place_unit, [True, True, False, False, False])
+    np.testing.assert_allclose(found.s_pos[[0, 1, 2, 3]], [1, 1, 1, 0], atol=1e-12)
+    np.testing.assert_allclose(found.s_dir, [0, 0, 0, 1, 0], atol=1e-3)
+    assert found.s_pos[4] == pytest.approx(1 / 8, rel=0.1)  # the mean of eight
+    assert found.maps[1].max() == pytest.approx(1.0)  # turned upright
+    assert [len(found.fields(unit)) for unit in range(3)] == [1, 1, 2]
+    assert len(found.fields(0)[0]) == pytest.approx(np.pi * 4.0**2 * 2 * np.log(2), rel=0.05)  # of a Gaussian
+    assert found.summary()["place_units"] == 2
+
+
+def test_information_and_sparsity_of_a_unit_that_fires_in_a_fifth_of_the_room():
+    rate = np.zeros((10, 10, 4))
+    rate[:2] = 3.0
+    found = firing_maps(rate.reshape(-1, 1), (10, 10, 4))
+    assert found.spatial_information[0] == pytest.approx(np.log2(5))
+    assert found.sparsity[0] == pytest.approx(0.2)
+
+
+def test_positions_are_read_from_features_that_have_them():
+    rng = np.random.default_rng(0)
+    position = rng.uniform(0, 50, (500, 2))
+    features = np.column_stack([position @ rng.standard_normal((2, 4)), rng.standard_normal(500)])
+    assert decode_position(features[:400], position[:400], features[400:], position[400:]) < 0.1
+    assert decode_position(features[:400, 4:], position[:400], features[400:, 4:], position[400:]) > 10
+    with pytest.raises(ValueError, match="a row for each of"):
+        firing_maps(features, GRID)
