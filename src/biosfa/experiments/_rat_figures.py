@@ -159,6 +159,6 @@ def draw_directions(folder: Path, turning: Mapping[str, Arrays]) -> None:
             for i, curve in enumerate(tuning):
                 axes.plot(headings, curve, label=f"{i + 1}: S_dir = {arrays['s_dir_slowest'][i]:.2f}")
             axes.set(title=NAMES[name], xlabel="heading, degrees")
-            axes.legend(fontsize=7)
+            axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
         panels[0].set_ylabel("mean response over positions")
         save(drawn, folder, "directions")
