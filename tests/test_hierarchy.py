@@ -129,6 +129,8 @@ def test_a_checkpoint_spares_the_layers_that_are_trained(tmp_path):
     np.testing.assert_array_equal(again.transform(frames), whole.transform(frames))
     with pytest.raises(ValueError, match="another hierarchy"):
         HierarchicalSFA(SMALL, solver="exact").fit(frames, checkpoint=file)
+    with pytest.raises(ValueError, match="other frames"):
+        HierarchicalSFA(SMALL).fit(frames // 2, checkpoint=file)
 
 
 def test_wrong_frames_are_said():

@@ -280,15 +280,21 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.steps_.append((linear.step, quadratic.step))
         self.history_.append((linear, quadratic))
 
+    def _identity(self) -> tuple[Any, ...]:
+        """What decides how training goes, as far as a file can tell."""
+        layers = [layer.described() for layer in self.layers]
+        return layers, self.solver, self.clip, self.random_state, self.shape_in_, self.pixel_mean_, self.pixel_scale_
+
     def _resume(self, checkpoint: str | os.PathLike[str]) -> None:
         """Take the layers of a checkpoint, if there is one of this hierarchy."""
         try:
             kept = self.load(checkpoint)
         except FileNotFoundError:
             return
-        mine = [layer.described() for layer in self.layers]
-        if [layer.described() for layer in kept.layers] != mine or kept.solver != self.solver:
-            raise ValueError(f"{os.fspath(checkpoint)} is of another hierarchy: choose another file")
+        if kept._identity() != self._identity():
+            raise ValueError(
+                f"{os.fspath(checkpoint)} is of another hierarchy, or of other frames: choose another file"
+            )
         self.steps_, self.history_ = kept.steps_, kept.history_
 
 
