@@ -50,13 +50,13 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
     report.picture(folder / "maps.png", "Firing maps of independent components, for all networks and controls.")
     report.table(
         [
-            "medians over 32 units",
+            "medians",
             "seed",
             "place units",
             "S_pos",
             "S_dir",
             "bits",
-            "sparsity",
+            "sparse",
             "mean Δ",
             "× oracle",
             "decoding",
@@ -73,8 +73,9 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
     layered = {name: runs[0]["slowness"] for name, runs in networks.items() if "slowness" in runs[0]}
     if layered:
         report.heading("Slower from layer to layer")
+        report.paragraph("Both steps of layers 1, 2 and 3, as each network knows its own slowness when it has learned.")
         report.table(
-            ["sum of Δ over 32", *(f"layer {i + 1}, {step}" for i in range(3) for step in ("linear", "quadratic"))],
+            ["Δ, sum over 32", *(f"{i + 1} {step}" for i in range(3) for step in ("linear", "quadr."))],
             [
                 [NAMES[name], *("–" if value is None else f"{value:.2f}" for layer in stages for value in layer)]
                 for name, stages in layered.items()
@@ -96,7 +97,10 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
     )
     report.heading("How to make this again")
     textures = "" if config.textures == "made" else f' --textures "{config.textures}"'
-    report.code(f"biosfa reproduce rat --preset {config.preset} --runs {config.runs} --seed {config.seed}{textures}")
+    networks_of = " ".join(f"--network {name}" for name in config.networks)
+    report.code(
+        f"biosfa reproduce rat --preset {config.preset} --runs {config.runs} --seed {config.seed}{textures} {networks_of}"
+    )
     report.paragraph("The trained hierarchies are in the folder networks: biosfa.load reads them.")
     report.versions()
     report.write(folder / "report.html")
