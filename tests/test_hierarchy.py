@@ -6,8 +6,7 @@ import pytest
 import biosfa
 from biosfa import SFA, InverseTime, ModelFileError, QuadraticExpansion, metrics
 from biosfa.analysis import decode_position, firing_maps
-from biosfa.hierarchy import HierarchicalSFA, Layer, Learner
-from biosfa.hierarchy._layers import Layer as PlainLayer
+from biosfa.hierarchy import HierarchicalSFA, Layer, Learner, _modules, _training
 
 SMALL = (
     Layer((4, 4), (2, 2), n_components=3, n_reduced=4, linear=Learner(passes=2), quadratic=Learner(passes=2)),
@@ -83,6 +82,19 @@ def test_what_is_kept_in_memory_changes_nothing(solver):
     np.testing.assert_allclose(streamed.transform(frames), kept.transform(frames), atol=1e-4)
 
 
+@pytest.mark.parametrize("solver", ["exact", "bio"])
+def test_chunks_change_nothing_and_episodes_do(solver, monkeypatch):
+    """Chunks of some frames, which end within episodes, beside one that has all."""
+    frames, lengths = film(300), [110, 190]
+    whole = HierarchicalSFA(SMALL, solver=solver).fit(frames, lengths=lengths).transform(frames)
+    joined = HierarchicalSFA(SMALL, solver=solver).fit(frames).transform(frames)
+    monkeypatch.setattr(_modules, "CHUNK_BYTES", 4 * 240 * 7)
+    monkeypatch.setattr(_training, "BLOCK_ROWS", 45)
+    pieces = HierarchicalSFA(SMALL, solver=solver, memory_budget=0).fit(frames, lengths=lengths)
+    np.testing.assert_allclose(pieces.transform(frames), whole, atol=2e-3)
+    assert np.abs(joined - whole).max() > 2e-2
+
+
 class Frames:
     """Not an array: gives frames for slices only."""
 
@@ -129,8 +141,11 @@ def test_a_checkpoint_spares_the_layers_that_are_trained(tmp_path):
     np.testing.assert_array_equal(again.transform(frames), whole.transform(frames))
     with pytest.raises(ValueError, match="another hierarchy"):
         HierarchicalSFA(SMALL, solver="exact").fit(frames, checkpoint=file)
-    with pytest.raises(ValueError, match="other frames"):
-        HierarchicalSFA(SMALL).fit(frames // 2, checkpoint=file)
+    for others, lengths in ((frames // 2, None), (film(301), None), (frames, [100, 200])):
+        with pytest.raises(ValueError, match="other frames"):
+            HierarchicalSFA(SMALL).fit(others, lengths=lengths, checkpoint=file)
+    with pytest.raises(TypeError, match="cannot be replaced"):
+        biosfa.load(file, clip=3.0)
 
 
 def test_wrong_frames_are_said():
@@ -140,6 +155,18 @@ def test_wrong_frames_are_said():
         HierarchicalSFA(SMALL).fit(np.zeros((10, 8, 12)))
     with pytest.raises(ValueError, match="trained on"):
         HierarchicalSFA(SMALL, solver="exact").fit(film(200)).transform(film(10, shape=(8, 10)))
+    spoiled = film(700).astype(float)
+    spoiled[600, 2, 3] = np.nan
+    with pytest.raises(ValueError, match="frame 600 has NaN"):
+        HierarchicalSFA(SMALL, solver="exact").fit(spoiled)
+    with pytest.raises(ValueError, match="fewer dimensions"):
+        HierarchicalSFA([Layer((8, 12), n_reduced=5)], solver="random").fit(film(3))
+    with pytest.raises(ValueError, match="one frame"):
+        HierarchicalSFA(SMALL).fit(film(1))
+    with pytest.raises(ValueError, match="passes must be"):
+        Learner(passes=0)
+    with pytest.raises(ValueError, match="a file can hold"):
+        Learner(learning_rate=lambda t: 0.1)
     with pytest.raises(ValueError, match="solver must be one of"):
         HierarchicalSFA(SMALL, solver="fast").fit(film(50))
     with pytest.raises(ValueError, match="sequence of Layer"):
@@ -148,7 +175,7 @@ def test_wrong_frames_are_said():
 
 def test_layers_are_data():
     layer = SMALL[1]
-    assert PlainLayer.from_description("file", layer.described()) == layer
+    assert Layer.from_description("file", layer.described()) == layer
 
 
 GRID = (31, 51, 8)

@@ -81,7 +81,9 @@ def test_a_path_of_the_users_own_and_the_same_frames_in_any_chunks():
     np.testing.assert_array_equal(frames[2], Room().look([[50.0, 30.0]], [5.0])[0])
     assert stream.shape == frames.shape == (3, 40, 320, 3)
     with pytest.raises(ValueError, match=r"position 1, \[30.0, 70.0\]"):
-        rat_stream(path=([[1.0, 1.0], [30.0, 70.0]], [0.0, 0.0]))[:]
+        rat_stream(path=([[1.0, 1.0], [30.0, 70.0]], [0.0, 0.0]))
+    np.testing.assert_array_equal(np.asarray(stream), frames)
+    np.testing.assert_array_equal(stream[1], frames[1])
     with pytest.raises(ValueError, match="path must have"):
         rat_stream(path=(positions, headings[:2]))
 

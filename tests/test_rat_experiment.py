@@ -1,6 +1,7 @@
 """The experiment with the rat: its numbers and its folder, at a small scale."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,10 +80,15 @@ def test_same_settings_give_the_same_bits(finished, tmp_path):
     assert (tmp_path / "again" / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()
 
 
-def test_oracle_knows_more_than_any_network():
+def test_oracle_is_as_slow_as_that_of_ratlabs_walk():
     """The slowest features of position on a long walk; measured before on RatLab's walk: mean Δ = 0.055."""
     config = rat.preset("paper")
     assert rat.oracle(rat.stream(config, 0, rotates=False)) == pytest.approx(0.055, rel=0.1)
+
+
+def test_the_negative_control_can_be_run_alone(tmp_path):
+    rat.reproduce(replace(SMALL, networks=("rotation-exact",)), tmp_path / "run")
+    assert (tmp_path / "run" / "report.html").exists()
 
 
 def test_wrong_words_are_said(tmp_path):

@@ -40,13 +40,13 @@ class FiringMaps:
     @property
     def s_pos(self) -> Float64Array:
         """Share of a unit's variance that position explains."""
-        share: Float64Array = self.maps.var(axis=(1, 2)) / self.responses.var(axis=(1, 2, 3))
+        share: Float64Array = self.maps.var(axis=(1, 2)) * reciprocal(self.responses.var(axis=(1, 2, 3)))
         return share
 
     @property
     def s_dir(self) -> Float64Array:
         """Share of a unit's variance that heading explains."""
-        share: Float64Array = self.direction_tuning.var(axis=1) / self.responses.var(axis=(1, 2, 3))
+        share: Float64Array = self.direction_tuning.var(axis=1) * reciprocal(self.responses.var(axis=(1, 2, 3)))
         return share
 
     @property

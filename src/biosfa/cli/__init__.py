@@ -167,7 +167,10 @@ def reproduce_images(
 def reproduce_rat(
     preset: Annotated[
         Preset,
-        typer.Option(help="[b]quick[/b]: a minute, one network. [b]paper[/b]: full scale, all networks and controls."),
+        typer.Option(
+            help="[b]quick[/b]: a minute, one network and a control. "
+            "[b]paper[/b]: full scale, all networks and controls."
+        ),
     ] = Preset.quick,
     network: Annotated[
         list[str] | None,

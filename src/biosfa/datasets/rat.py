@@ -4,12 +4,14 @@ The world, the camera and the walk are those that RatLab (Schönfeld & Wiskott 2
 made from a seed, or the user's.
 """
 
+import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from biosfa.datasets._rat_camera import COLUMNS, ROWS, Bytes, render
 from biosfa.datasets._rat_motion import Path as Path
@@ -50,6 +52,14 @@ class Room:
         object.__setattr__(self, "floor", found["floor"])
 
     @property
+    def digest(self) -> str:
+        """Of the textures: tells whether pictures in a folder have changed."""
+        content = hashlib.sha256()
+        for textures in (self.walls, self.floor, self.scenes):
+            content.update(repr(textures.shape).encode() + textures.tobytes())
+        return content.hexdigest()[:16]
+
+    @property
     def size(self) -> tuple[float, float]:
         """Width and depth."""
         return self.width, self.depth
@@ -73,17 +83,21 @@ class Room:
         headings = np.asarray(heading, dtype=np.float64).reshape(-1)
         if len(where) != len(headings):
             raise ValueError(f"there are {len(where)} positions and {len(headings)} headings")
-        outside = ~np.all((where > 0.0) & (where < np.array(self.size)), axis=1) | ~np.isfinite(headings)
-        if outside.any():
-            i = int(outside.argmax())
-            raise ValueError(
-                f"position {i}, {where[i].tolist()} with heading {headings[i]}, is not inside the room of "
-                f"{self.width:g} × {self.depth:g}"
-            )
+        self.check_inside(where, headings)
         frames = np.empty((len(where), ROWS, COLUMNS, 3), np.uint8)
         x, y = np.ascontiguousarray(where[:, 0]), np.ascontiguousarray(where[:, 1])
         render(x, y, headings % 360.0, self.width, self.depth, self.height, self.walls, self.floor, self.scenes, frames)
         return frames
+
+    def check_inside(self, position: Float64Array, heading: Float64Array) -> None:
+        """Raise ValueError, with its number, for a position that is not inside the room."""
+        outside = ~np.all((position > 0.0) & (position < np.array(self.size)), axis=1) | ~np.isfinite(heading)
+        if outside.any():
+            i = int(outside.argmax())
+            raise ValueError(
+                f"position {i}, {position[i].tolist()} with heading {heading[i]}, is not inside the room of "
+                f"{self.width:g} × {self.depth:g}"
+            )
 
     def grid(self, *, step: int = 1, headings: int = HEADINGS, margin: float = MARGIN) -> Path:
         """Positions that keep off the walls, each with evenly spaced headings: what firing maps are of.
@@ -122,8 +136,13 @@ class RatStream:
     def __len__(self) -> int:
         return len(self.path.heading)
 
-    def __getitem__(self, index: slice) -> Bytes:
-        return self.room.look(self.path.position[index], self.path.heading[index])
+    def __getitem__(self, index: int | slice) -> Bytes:
+        frames = self.room.look(self.path.position[index], self.path.heading[index])
+        return frames if isinstance(index, slice) else frames[0]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """All frames."""
+        return self[:].astype(self[:1].dtype if dtype is None else dtype, copy=False)
 
     def __iter__(self) -> Iterator[Bytes]:
         for begin in range(0, len(self), self.chunk):
@@ -154,7 +173,8 @@ def rat_stream(
     walk : Walk, optional
         How it walks; RatLab's way by default.
     path : (positions of shape (n, 2), headings in degrees of shape (n,)), optional
-        Where it goes instead.
+        Where it goes instead of ``n_frames`` steps: inside the room, x in (0, 60) and y in (0, 40) by default; headings
+        count from the x axis towards the y axis.
     textures : folder or int, default=0
         Pictures for the walls, or the seed of made ones; see :class:`Room`.
     room : Room, optional
@@ -187,6 +207,7 @@ def rat_stream(
             f"path must have positions of shape (n, 2) and headings of shape (n,); got {positions.shape} and "
             f"{headings.shape}"
         )
+    room.check_inside(positions, headings)
     return RatStream(room, Path(positions, headings % 360.0), chunk)
 
 

@@ -214,7 +214,9 @@ def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
     model = read_model(path)
     name, settings = os.fspath(path), model.settings
     kind = getattr(import_module("biosfa"), model.kind, None)
-    if hasattr(kind, "_from_model") and not parameters:  # what is no single network reads itself
+    if hasattr(kind, "_from_model"):  # what is no single network reads itself
+        if parameters:
+            raise TypeError(f"{name} holds a {model.kind}: its parameters cannot be replaced while loading")
         return kind._from_model(name, model)  # type: ignore[union-attr]
     if not (isinstance(kind, type) and issubclass(kind, SlowFeatureEstimator)):
         raise ModelFileError(f"{name} holds a {model.kind!r}, which this version of biosfa does not know")

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from biosfa.estimators._validation import check_count, check_positive, check_samples, keep_index
 from biosfa.kernels.cumulants import independent_rotation
+from biosfa.kernels.eigen import to_unit_variance
 from biosfa.typing import Float64Array, FloatArray
 
 
@@ -24,7 +25,7 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int, optional
-        Principal components kept before the rotation; all of them by default.
+        Principal components, of columns at unit variance, kept before the rotation; all of them by default.
     max_sweeps : int, default=100
         Rounds over all pairs.
     tol : float, default=1e-4
@@ -35,7 +36,7 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     components_ : array of shape (n_components, n_features)
         The unmixing matrix: independent components are (x − mean_) components_ᵀ, of unit variance and positive skew.
     mixing_ : array of shape (n_features, n_components)
-        Its pseudo-inverse.
+        How the columns come from the components: X is their product, plus the mean, where all components are kept.
     mean_ : array of shape (n_features,)
     n_sweeps_ : int
         Rounds it took.
@@ -82,14 +83,16 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         samples = check_samples(self, X, reset=True, min_samples=2).astype(np.float64, copy=False)
         self.mean_ = samples.mean(axis=0)
         centred = samples - self.mean_
-        variance, U = np.linalg.eigh(centred.T @ centred / len(centred))
+        covariance = centred.T @ centred / len(centred)
+        scale = to_unit_variance(covariance)  # units must not decide what counts as rank
+        variance, U = np.linalg.eigh(covariance * np.outer(scale, scale))
         rank = int(np.count_nonzero(variance > len(variance) * np.finfo(float).eps * max(variance[-1], 0.0)))
         kept = rank if self.n_components is None else self.n_components
         if self.n_components is not None:
             check_count("n_components", self.n_components)
         if not 0 < kept <= rank:
             raise ValueError(f"n_components={kept} where X has rank {rank}: give more, or more varied, samples")
-        whitening = U[:, ::-1][:, :kept] / np.sqrt(variance[::-1][:kept])
+        whitening = scale[:, None] * U[:, ::-1][:, :kept] / np.sqrt(variance[::-1][:kept])
         Z = centred @ whitening
         R, self.n_sweeps_, converged = independent_rotation(Z, self.max_sweeps, float(self.tol))
         if not converged:
@@ -101,7 +104,7 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             )
         skew = np.mean((Z @ R.T) ** 3, axis=0)
         self.components_ = np.where(skew < 0, -1.0, 1.0)[:, None] * (R @ whitening.T)
-        self.mixing_ = np.linalg.pinv(self.components_)
+        self.mixing_ = covariance @ self.components_.T  # the components are white: their covariance with the columns
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:

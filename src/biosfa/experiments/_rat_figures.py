@@ -34,10 +34,12 @@ def draw_figures(folder: Path, results: Mapping[str, Arrays], found: dict[str, A
     """Draw and save all figures of the experiment."""
     shown = {name: results[f"{name}-00"] for name in found["networks"] if "diverged" not in results[f"{name}-00"]}
     draw_view(folder, seen)
-    main = next((name for name in ("bio", "whiten", "online", "paper") if name in shown), None)
+    main = next((name for name in ("bio", "whiten", "online", "paper", "exact") if name in shown), None)
     if main is not None:
         draw_panels(folder, shown[main], NAMES[main])
-    draw_maps(folder, {name: arrays for name, arrays in shown.items() if not name.startswith("rotation")})
+    walking = {name: arrays for name, arrays in shown.items() if "direction_tuning" not in arrays}
+    if walking:
+        draw_maps(folder, walking)
     turning = {name: arrays for name, arrays in shown.items() if "direction_tuning" in arrays}
     if turning:
         draw_directions(folder, turning)
@@ -80,7 +82,7 @@ def draw_panels(folder: Path, arrays: Arrays, name: str) -> None:
         parts = [drawn.add_subfigure(grid[0, i]) for i in range(4)]
         draw_architecture(parts[0].subplots())
         for part, kind, title in zip(parts[1:3], ("sfa", "ica"), ("(b) SFA", "(c) ICA"), strict=True):
-            draw_sheet(part.subplots(), arrays[f"{kind}_maps"], f"{title} firing maps")
+            draw_sheet(part.subplots(), arrays, kind, f"{title} firing maps")
         draw_slowness(parts[3].subplots(), arrays)
         drawn.suptitle(name)
         save(drawn, folder, "rat")
@@ -113,11 +115,15 @@ def draw_architecture(axes: Axes) -> None:
     axes.axis("off")
 
 
-def draw_sheet(axes: Axes, maps: Float64Array, title: str) -> None:
-    """All firing maps in order, four a row, each on its own scale of colours."""
+def draw_sheet(axes: Axes, arrays: Arrays, kind: str, title: str) -> None:
+    """All firing maps in order, four a row, each on its own scale of colours; a ring marks place units."""
+    maps: Float64Array = arrays[f"{kind}_maps"]
     low, high = maps.min(axis=(1, 2), keepdims=True), maps.max(axis=(1, 2), keepdims=True)
     upright = ((maps - low) / (high - low))[:, ::-1]  # y points up
     axes.imshow(mosaic(upright, columns=4), cmap="jet", vmin=0, vmax=1, interpolation="nearest")
+    height, width = maps.shape[1] + 1, maps.shape[2] + 1
+    places = np.flatnonzero(arrays[f"{kind}_is_place_unit"])
+    axes.plot(places % 4 * width + 0.06 * width, places // 4 * height + 0.14 * height, "o", mfc="none", mec="w", ms=3)
     axes.set_title(title)
     bare(axes)
 
@@ -128,6 +134,7 @@ def draw_slowness(axes: Axes, arrays: Arrays) -> None:
         for step, style in (("linear", ":"), ("quadratic", "-")):
             samples, slowness = arrays[f"samples_{level}_{step}"], arrays[f"slowness_{level}_{step}"]
             late = samples >= 30  # before, there is hardly anything to average
+            style = style if len(samples) > 1 else "s"  # exact SFA has no curve
             axes.plot(samples[late], slowness[late], style, color=color, lw=1.4, label=f"layer {level + 1}, {step}")
     axes.set(title="(d) slowness of each step", xlabel="frames seen", xscale="log", yscale="log")
     axes.set_ylabel("sum over 32 features")
@@ -143,7 +150,7 @@ def draw_maps(folder: Path, shown: Mapping[str, Arrays]) -> None:
         for axes, (name, arrays) in zip(panels, shown.items(), strict=False):
             count = int(arrays["ica_place_units"])
             title = f"{NAMES[name]}\n{count} place units of {len(arrays['ica_maps'])}"
-            draw_sheet(axes, arrays["ica_maps"], title)
+            draw_sheet(axes, arrays, "ica", title)
         for axes in panels[len(shown) :]:
             axes.remove()
         save(drawn, folder, "maps")

@@ -43,11 +43,13 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
         report.picture(
             folder / "rat.png",
             "The paper's Fig. 4. (a) The hierarchy. (b) Firing maps of the 32 slow features at the top, and (c) of "
-            "their independent components: each rectangle is the room, and colour the mean response over headings. (d) "
-            "Slowness of each step while it learns, by the network's own running moments.",
+            "their independent components: each rectangle is the room, and colour, from blue to red, the mean response "
+            "over headings; a ring marks place units. (d) Slowness of each step while it learns, by the network's own "
+            "running moments.",
         )
     report.heading("Place cells")
-    report.picture(folder / "maps.png", "Firing maps of independent components, for all networks and controls.")
+    if (folder / "maps.png").exists():
+        report.picture(folder / "maps.png", "Firing maps of independent components; a ring marks place units.")
     report.table(
         [
             "medians",
@@ -97,9 +99,9 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
     )
     report.heading("How to make this again")
     textures = "" if config.textures == "made" else f' --textures "{config.textures}"'
-    networks_of = " ".join(f"--network {name}" for name in config.networks)
+    chosen = "".join(f" --network {name}" for name in config.networks)
     report.code(
-        f"biosfa reproduce rat --preset {config.preset} --runs {config.runs} --seed {config.seed}{textures} {networks_of}"
+        f"biosfa reproduce rat --preset {config.preset} --runs {config.runs} --seed {config.seed}{textures}{chosen}"
     )
     report.paragraph("The trained hierarchies are in the folder networks: biosfa.load reads them.")
     report.versions()

@@ -95,7 +95,7 @@ def reproduce(config: RatConfig, out: Path, *, jobs: int | None = None, resume: 
     begin = time.perf_counter()
     room = load_room(config)
     folder = RunFolder(out)
-    folder.begin("rat", config, resume=resume)
+    folder.begin("rat", config, resume=resume, textures_digest=room.digest)
     # sums must not depend on how many threads share them
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of CuBICA: random weights give nothing to separate

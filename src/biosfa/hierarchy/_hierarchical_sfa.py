@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts
+from biosfa.estimators._persistence import encode
 from biosfa.estimators._validation import check_choice, check_positive
 from biosfa.exceptions import ModelFileError
 from biosfa.hierarchy._layers import Layer
@@ -48,10 +49,12 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     steps_ : list of (Step, Step)
         Mean and components of the linear and the quadratic step of each layer.
+    lengths_ : list of int
+        Frames of the episodes it was trained on.
     delta_values_ : list of (array, array)
         Slowness of the features of each step, as the solver knows it.
     history_ : list of (Trained, Trained)
-        Slowness of each step against frames seen. Not saved.
+        Slowness of each step against frames seen.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     """
 
     steps_: list[tuple[Step, Step]]
+    lengths_: list[int]
     history_: list[tuple[Trained, Trained]]
 
     def __init__(
@@ -115,13 +119,16 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._check_parameters()
         self._shapes(frames.shape)  # errors come before the work
         n = frames.shape[0]
+        if n < 2:
+            raise ValueError("one frame cannot tell what is slow: give more")
         episode_starts(n, lengths, open_episode=False)
         episodes = [n] if lengths is None else [int(length) for length in np.asarray(lengths)]
-        first = np.asarray(frames[slice(0, FIRST_FRAMES)], dtype=np.float64)
-        if not np.isfinite(first).all() or first.std() == 0.0:
-            raise ValueError(f"the first {len(first)} frames have NaN, or are all of one colour")
+        first = Pixels(frames, 0.0, 1.0)[slice(0, FIRST_FRAMES)].astype(np.float64)
+        if first.std() == 0.0:
+            raise ValueError(f"the first {len(first)} frames are all of one colour")
         self.shape_in_ = tuple(int(size) for size in frames.shape[1:])
         self.pixel_mean_, self.pixel_scale_ = float(first.mean()), float(1.0 / first.std())
+        self.lengths_ = episodes
         self.steps_, self.history_ = [], []
         if checkpoint is not None:
             self._resume(checkpoint)
@@ -135,8 +142,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 if checkpoint is not None:
                     self.save(checkpoint)
             if level < len(self.layers) - 1:
-                below = Maps(layer, *self.steps_[level], maps)
-                maps = held(below, _numbers_per_frame(below), self.memory_budget)
+                maps = held(Maps(layer, *self.steps_[level], maps), self.memory_budget)
         return self
 
     def transform(self, X: Source | ArrayLike) -> FloatArray:
@@ -148,12 +154,14 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 f"frames have the shape {frames.shape[1:]}, and the hierarchy was trained on {self.shape_in_}"
             )
         maps: Source = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
-        largest = 1
+        if len(self.steps_) < len(self.layers):
+            raise ValueError(
+                f"only {len(self.steps_)} of {len(self.layers)} layers are trained: fit with this checkpoint"
+            )
         for layer, steps in zip(self.layers, self.steps_, strict=True):
             maps = Maps(layer, *steps, maps)
-            largest = max(largest, _numbers_per_frame(maps))
         features = np.empty((frames.shape[0], int(np.prod(maps.shape[1:]))), np.float32)
-        for chunk in chunks(maps, largest):
+        for chunk in chunks(maps):
             features[chunk] = maps[chunk].reshape(-1, features.shape[1])
         return features
 
@@ -171,13 +179,11 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self, "steps_")
         settings = {
             "parameters": {
-                "solver": self.solver,
-                "clip": self.clip,
-                "memory_budget": self.memory_budget,
-                "random_state": self.random_state,
+                name: encode(value) for name, value in self.get_params(deep=False).items() if name != "layers"
             },
             "layers": [layer.described() for layer in self.layers],
             "shape_in": list(self.shape_in_),
+            "lengths": self.lengths_,
             "pixels": [self.pixel_mean_, self.pixel_scale_],
         }
         arrays: Arrays = {}
@@ -206,6 +212,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             layers = [Layer.from_description(path, layer) for layer in settings["layers"]]
             hierarchy = cls(layers, **settings["parameters"])
             hierarchy.shape_in_ = tuple(settings["shape_in"])
+            hierarchy.lengths_ = settings["lengths"]
             hierarchy.pixel_mean_, hierarchy.pixel_scale_ = settings["pixels"]
             hierarchy.steps_, hierarchy.history_ = [], []
             for level in range(len(layers)):
@@ -238,7 +245,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _frames(self, X: Source | ArrayLike) -> Source:
         frames: Source = X if hasattr(X, "shape") and hasattr(X, "__getitem__") else np.asarray(X)  # type: ignore[assignment]
-        if len(frames.shape) not in (3, 4) or frames.shape[0] < 1:
+        if len(frames.shape) not in (3, 4) or 0 in frames.shape:
             raise ValueError(
                 "frames must have the shape (n_frames, rows, columns) or (n_frames, rows, columns, channels); got "
                 f"{tuple(frames.shape)}"
@@ -271,7 +278,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 return train_random(source, k, clip=self.clip, random_state=seed)
             learner = getattr(layer, name)
             if learner.passes > 1:
-                source = held(source, source.shape[1] * source.shape[2], self.memory_budget)
+                source = held(source, self.memory_budget)
             return train_bio(source, k, learner, lengths, clip=self.clip, random_state=seed, report=report)
 
         fields = Fields(layer, maps)
@@ -283,7 +290,8 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _identity(self) -> tuple[Any, ...]:
         """What decides how training goes, as far as a file can tell."""
         layers = [layer.described() for layer in self.layers]
-        return layers, self.solver, self.clip, self.random_state, self.shape_in_, self.pixel_mean_, self.pixel_scale_
+        frames = (self.shape_in_, self.lengths_, self.pixel_mean_, self.pixel_scale_)
+        return layers, self.solver, self.clip, self.random_state, frames
 
     def _resume(self, checkpoint: str | os.PathLike[str]) -> None:
         """Take the layers of a checkpoint, if there is one of this hierarchy."""
@@ -296,9 +304,3 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 f"{os.fspath(checkpoint)} is of another hierarchy, or of other frames: choose another file"
             )
         self.steps_, self.history_ = kept.steps_, kept.history_
-
-
-def _numbers_per_frame(maps: Maps) -> int:
-    """Of the largest array that a layer makes on the way."""
-    fields = Fields(maps.layer, maps.maps)
-    return int(max(np.prod(fields.shape[1:]), np.prod(Expanded(maps.linear, fields).shape[1:])))

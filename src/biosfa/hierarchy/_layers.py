@@ -7,7 +7,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from biosfa.estimators._persistence import decode, encode
-from biosfa.estimators._schedules import LearningRate
+from biosfa.estimators._schedules import SCHEDULES, LearningRate
 from biosfa.estimators._validation import check_count
 from biosfa.typing import FloatArray
 
@@ -25,6 +25,14 @@ class Learner:
     step: str = "auto"
     preconditioner: str | None = "whiten"
     whitening_rank: str | int = "auto"
+
+    def __post_init__(self) -> None:
+        check_count("passes", self.passes)
+        if callable(self.learning_rate) and not isinstance(self.learning_rate, tuple(SCHEDULES.values())):
+            raise ValueError(
+                'learning_rate must be something a file can hold: "auto", a number, InverseTime or Annealed; got '
+                f"{self.learning_rate!r}"
+            )
 
     def parameters(self) -> dict[str, Any]:
         """Those of BioSFA."""
@@ -72,7 +80,7 @@ class Layer:
                 raise ValueError(f"{name} must be two whole numbers, rows and columns; got {pair!r}")
             object.__setattr__(self, name, (check_count(name, pair[0]), check_count(name, pair[1])))
         for name in ("n_components", "n_reduced"):
-            check_count(name, getattr(self, name))
+            object.__setattr__(self, name, check_count(name, getattr(self, name)))
 
     @property
     def strides(self) -> Pair:

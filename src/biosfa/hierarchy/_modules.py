@@ -56,6 +56,9 @@ class Pixels:
 
     def __getitem__(self, index: slice) -> FloatArray:
         maps = (np.asarray(self.frames[index], dtype=np.float32) - np.float32(self.mean)) * np.float32(self.scale)
+        if not np.isfinite(maps).all():
+            bad = int(np.flatnonzero(~np.isfinite(maps).reshape(len(maps), -1).all(axis=1))[0])
+            raise ValueError(f"frame {index.start + bad} has NaN or infinity: remove or fill such frames first")
         return maps if maps.ndim == 4 else maps[..., None]
 
 
@@ -126,18 +129,30 @@ class Maps:
         return features.reshape(len(Y), *self.tiles, -1)
 
 
-def chunks(source: Source, per_frame: int) -> Iterator[slice]:
-    """Slices of time for which an array of so many numbers a frame stays small."""
-    size = max(1, CHUNK_BYTES // (4 * per_frame))
+def numbers_per_frame(source: Source) -> int:
+    """Of the largest array that is made on the way to a frame of a source."""
+    own = int(np.prod(source.shape[1:]))
+    if isinstance(source, Maps):
+        return max(own, numbers_per_frame(Fields(source.layer, source.maps)))
+    if isinstance(source, Fields):
+        return max(own, numbers_per_frame(source.maps))
+    if isinstance(source, Expanded):
+        return max(own, numbers_per_frame(source.fields))
+    return own
+
+
+def chunks(source: Source) -> Iterator[slice]:
+    """Slices of time for which all that is made on the way stays small."""
+    size = max(1, CHUNK_BYTES // (4 * numbers_per_frame(source)))
     for begin in range(0, source.shape[0], size):
         yield slice(begin, min(begin + size, source.shape[0]))
 
 
-def held(source: Source, per_frame: int, budget: float) -> Source:
+def held(source: Source, budget: float) -> Source:
     """The source as an array, if that fits the budget of bytes; made chunk by chunk."""
     if 4 * np.prod(source.shape, dtype=float) > budget:
         return source
     whole = np.empty(source.shape, np.float32)
-    for chunk in chunks(source, per_frame):
+    for chunk in chunks(source):
         whole[chunk] = source[chunk]
     return whole

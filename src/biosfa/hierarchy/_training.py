@@ -94,10 +94,12 @@ def train_exact(source: Source, k: int, lengths: list[int], *, clip: float, repo
 def train_random(source: Source, k: int, *, clip: float, random_state: int) -> Trained:
     """Random features, made white on the first frames: a control that learns nothing."""
     m = source.shape[2]
-    X = source[next(chunks(source, source.shape[1] * m))].reshape(-1, m).astype(np.float64)
+    X = source[next(chunks(source))].reshape(-1, m).astype(np.float64)
     random = np.random.default_rng(random_state).standard_normal((k, m))
     features = (X - X.mean(axis=0)) @ random.T
     variance, U = np.linalg.eigh(features.T @ features / len(features))
+    if not variance[0] > FLOAT32_TOLERANCE * variance[-1]:
+        raise ValueError(f"{k} features were asked for, but the modules' input varies in fewer dimensions")
     components = (U / np.sqrt(variance)) @ U.T @ random
     return Trained(Step(X.mean(axis=0), components, clip), np.array([], int), np.array([]), np.full(k, np.nan))
 
@@ -105,7 +107,7 @@ def train_random(source: Source, k: int, *, clip: float, random_state: int) -> T
 def pieces(source: Source, lengths: list[int]) -> Iterator[tuple[slice, bool]]:
     """Chunks that do not reach beyond the end of an episode, and whether each begins one."""
     starts = np.flatnonzero(episode_starts(source.shape[0], lengths, open_episode=False))
-    for chunk in chunks(source, source.shape[1] * source.shape[2]):
+    for chunk in chunks(source):
         cuts = [chunk.start, *(int(i) for i in starts if chunk.start < i < chunk.stop), chunk.stop]
         for begin, end in pairwise(cuts):
             yield slice(begin, end), begin in starts

@@ -74,7 +74,7 @@ class Moments:
         ValueError
             If they overflow.
         """
-        both = Moments(self.n_features, self.n_samples, self.n_pairs + other.n_pairs)
+        both = Moments(self.n_features, self.n_samples, self.n_pairs + other.n_pairs, self.product_dtype)
         both.mean[:], both.scatter[:] = self.mean, self.scatter
         both.difference[:] = self.difference + other.difference
         both._merge_scatter(other.n_samples, other.mean, other.scatter)
