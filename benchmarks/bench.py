@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
 from biosfa import SFA, Annealed, BioSFA, InverseTime
-from biosfa.datasets import image_sequences
+from biosfa.datasets import image_sequences, rat_stream
 from biosfa.experiments._baseline import numpy_loop
 from biosfa.kernels import blocked, sequential
 from biosfa.kernels.state import Mode, initial_state
@@ -201,6 +201,20 @@ def bench_images() -> None:
     print()
 
 
+def bench_rat() -> None:
+    """Walk and frames of the rat."""
+    n = 2000
+
+    def frames() -> None:
+        for _ in rat_stream(n):
+            pass
+
+    seconds = best_times({"frames": frames}, rounds=3)["frames"] * 10_000 / n
+    row("the rat", "seconds", "", "target")
+    row("walk and 10,000 frames of 320 × 40", f"{seconds:.2f}", "", verdict(seconds, 15, at_least=False))
+    print()
+
+
 def peers() -> dict[str, Callable[[np.ndarray], object]]:
     """Other implementations of exact SFA that are installed."""
     found: dict[str, Callable[[np.ndarray], object]] = {}
@@ -271,5 +285,6 @@ if __name__ == "__main__":
         bench_estimator()
         bench_preconditioner()
         bench_images()
+        bench_rat()
         bench_exact()
     bench_import()

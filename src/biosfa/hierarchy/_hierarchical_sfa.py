@@ -38,7 +38,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         :class:`biosfa.BioSFA`, online, every module a stream with a memory of its own; exact SFA; or random features, a
         control.
     clip : float, default=5.0
-        Features of every step, which have unit variance, are clipped at ± this.
+        Features of every step, which have about unit variance, are clipped at ± this.
     memory_budget : float, default=1e9
         Bytes. The output of a layer, and the samples that a step learns from in several passes, are kept if they fit;
         otherwise they are computed anew for each pass, chunk by chunk.

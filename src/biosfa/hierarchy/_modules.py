@@ -58,7 +58,7 @@ class Pixels:
         maps = (np.asarray(self.frames[index], dtype=np.float32) - np.float32(self.mean)) * np.float32(self.scale)
         if not np.isfinite(maps).all():
             bad = int(np.flatnonzero(~np.isfinite(maps).reshape(len(maps), -1).all(axis=1))[0])
-            raise ValueError(f"frame {index.start + bad} has NaN or infinity: remove or fill such frames first")
+            raise ValueError(f"frame {(index.start or 0) + bad} has NaN or infinity: remove or fill such frames first")
         return maps if maps.ndim == 4 else maps[..., None]
 
 
