@@ -74,7 +74,8 @@ def test_is_the_algorithm_of_the_paper():
             {"n_components": 1},
             {"n_components": 3, "rule": "reversible"},
             {"n_components": 2, "n_delays": 3},
-            {"n_components": 2, "n_delays": 2, "expansion": "quadratic", "learning_rate": 1e-3},
+            # 2e-4 is the largest stable rate; above it, some cuts into episodes diverge, whatever the chunks
+            {"n_components": 2, "n_delays": 2, "expansion": "quadratic", "learning_rate": 1e-4},
             {"n_components": 2, "learning_rate": lambda t: 0.01 / t, "center": False, "step": "normalized"},
             {"n_components": 16, "expansion": "quadratic", "n_delays": 5},
             {"n_components": 2, "forget": 60},
