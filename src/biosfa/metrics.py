@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, subspace_angles
 
 from biosfa.episodes import episode_starts
-from biosfa.kernels.eigen import slow_directions
+from biosfa.kernels.eigen import slow_directions, slow_directions_within
 from biosfa.kernels.moments import Moments, accumulate
 from biosfa.typing import Float64Array
 
@@ -150,7 +150,7 @@ def subspace_slowness(
         raise ValueError(f"components are of {V.shape[-1]} features, but X has {len(C_xx)}: give the expanded signal")
     totals = []
     for network in V.reshape(-1, *V.shape[-2:]):
-        features = slow_directions(network @ C_xx @ network.T, network @ C_dot @ network.T)
+        features = slow_directions_within(network, C_xx, C_dot)
         if features.rank < len(network):
             raise ValueError(f"the {len(network)} components give only {features.rank} independent features on X")
         totals.append(features.delta_values.sum())

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from biosfa.analysis._gabor import GaborFit, fit_gabor
-from biosfa.analysis._gratings import GratingTuning, grating_tuning
-from biosfa.analysis._quadratic_forms import QuadraticForm, Stimulus, invariances, optimal_stimulus
+from biosfa.analysis._gratings import GratingTuning, grating_tuning, patch_side
+from biosfa.analysis._quadratic_forms import QuadraticForm, invariances, optimal_stimulus
 from biosfa.typing import Float64Array
 
 
@@ -17,9 +17,7 @@ class Unit:
     form: QuadraticForm = field(repr=False)  # responds more to what excites it than to what inhibits it
     excitatory: Float64Array = field(repr=False)
     inhibitory: Float64Array = field(repr=False)
-    invariance: Float64Array = field(
-        repr=False
-    )  # the direction in which the excitatory one can change with least effect
+    invariance: Float64Array = field(repr=False)  # the change of the excitatory one that has least effect
     gabor: GaborFit  # of the excitatory one
     invariance_cosine: float  # |cos| of the angle between the invariance and the Gabor fit shifted by 90°
     tuning: GratingTuning
@@ -37,11 +35,7 @@ def analyse_unit(form: QuadraticForm, projection: Float64Array, norm: float) -> 
     norm : float
         Length of the stimuli.
     """
-    side = round(np.sqrt(len(projection)))
-    if side**2 != len(projection):
-        raise ValueError(f"patches must be square: projection has {len(projection)} rows, which is no square number")
-    if not np.allclose(projection.T @ projection, np.eye(projection.shape[1]), atol=1e-3):
-        raise ValueError("projection must have orthonormal columns, such as pca.components_.T")
+    side = patch_side(projection)
     most, least = optimal_stimulus(form, norm), optimal_stimulus(-form, norm)
     if least.value > abs(most.value):  # |g(x⁻)| > g(x⁺)
         form, most, least = -form, least, most
@@ -50,7 +44,7 @@ def analyse_unit(form: QuadraticForm, projection: Float64Array, norm: float) -> 
         pixels: Float64Array = (projection @ x).reshape(side, side)
         return pixels
 
-    invariance = patch(_least_curved(form, most))
+    invariance = patch(invariances(form, most)[0][0])
     excitatory = patch(most.x)
     gabor = fit_gabor(excitatory)
     shifted = projection @ (projection.T @ gabor.shifted.ravel())
@@ -64,11 +58,6 @@ def analyse_unit(form: QuadraticForm, projection: Float64Array, norm: float) -> 
         invariance_cosine=float(cosine),
         tuning=grating_tuning(form, projection, norm),
     )
-
-
-def _least_curved(form: QuadraticForm, stimulus: Stimulus) -> Float64Array:
-    first: Float64Array = invariances(form, stimulus)[0][0]
-    return first
 
 
 def summarise_units(units: list[Unit]) -> dict[str, float]:

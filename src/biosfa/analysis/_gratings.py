@@ -4,6 +4,7 @@ To A(cos φ · c + sin φ · s), a grating at phase φ, a quadratic form respond
 F0 = A²/4 (cᵀHc + sᵀHs), F1 = A √((fᵀc)² + (fᵀs)²), F2 = A²/4 √((cᵀHc − sᵀHs)² + 4(cᵀHs)²). A complex cell has F0 alone.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,6 +45,16 @@ def grating_pairs(
     return np.cos(phase), np.sin(phase)
 
 
+def patch_side(projection: Float64Array) -> int:
+    """Pixels along the side of the patches that a projection is of; raises ValueError if it cannot be one."""
+    side = math.isqrt(len(projection))
+    if side**2 != len(projection):
+        raise ValueError(f"patches must be square: projection has {len(projection)} rows, which is no square number")
+    if not np.allclose(projection.T @ projection, np.eye(projection.shape[1]), atol=1e-3):
+        raise ValueError("projection must have orthonormal columns, such as pca.components_.T")
+    return side
+
+
 def grating_harmonics(
     form: QuadraticForm, cosine: Float64Array, sine: Float64Array, amplitude: float = 1.0
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
@@ -68,7 +79,7 @@ def grating_tuning(form: QuadraticForm, projection: Float64Array, norm: float) -
     norm : float
         Length of the gratings before they are projected.
     """
-    side = round(np.sqrt(len(projection)))
+    side = patch_side(projection)
     cosine, sine = grating_pairs(side, ORIENTATIONS, FREQUENCIES)
     amplitude = norm / np.sqrt(side**2 / 2)
     f0, f1, f2 = grating_harmonics(form, cosine @ projection, sine @ projection, amplitude)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from biosfa.kernels.expansion import quadratic_size
 from biosfa.typing import Float64Array
 
 # Share of ‖f‖ below which the linear term has no part along the leading eigenvectors: the hard case.
@@ -61,7 +62,7 @@ def quadratic_form(component: Float64Array, mean: Float64Array, n_features: int)
     n_features : int
         n.
     """
-    if len(component) != n_features + n_features * (n_features + 1) // 2:
+    if len(component) != quadratic_size(n_features):
         raise ValueError(f"a quadratic expansion of {n_features} features does not have {len(component)} monomials")
     H = np.zeros((n_features, n_features))
     rows, columns = np.triu_indices(n_features)

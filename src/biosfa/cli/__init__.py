@@ -1,7 +1,6 @@
 """The command ``biosfa``. What it runs is imported when it runs, so that help is quick."""
 
 import sys
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -96,6 +95,16 @@ Images = Annotated[
 ]
 
 
+def results_of(experiment: str, preset: Preset) -> Path:
+    """The folder for the results of an experiment, if none is given."""
+    return Path("results") / (experiment if preset is Preset.paper else f"{experiment}-{preset.value}")
+
+
+def say_report(folder: Path) -> None:
+    """Say where the report is."""
+    print(f"report: {(folder / 'report.html').resolve()}")
+
+
 @reproduce.command("chaotic")
 def reproduce_chaotic(
     preset: Annotated[
@@ -116,12 +125,12 @@ def reproduce_chaotic(
     from biosfa.experiments import chaotic
 
     config = chaotic.preset(preset.value, variant=variant.value, runs=runs, seed=seed)
-    folder = out or Path("results/chaotic" if preset is Preset.paper else f"results/chaotic-{preset.value}")
+    folder = out or results_of("chaotic", preset)
     found = chaotic.reproduce(config, folder, jobs=jobs, resume=resume)
     print(f"least correlation with the driving force over {config.runs} runs: {min(found['correlation']):.4f}")
     for step, error in found["error_median"].items():
         print(f"median error after {int(step):>11,} steps: {error:.4g}")
-    print(f"report: {(folder / 'report.html').resolve()}")
+    say_report(folder)
 
 
 class Rule(StrEnum):
@@ -152,7 +161,7 @@ def reproduce_images(
     from biosfa.experiments import images as experiment
 
     config = experiment.preset(preset.value, images=images, rule=rule.value, runs=runs, seed=seed)
-    folder = out or Path("results/images" if preset is Preset.paper else f"results/images-{preset.value}")
+    folder = out or results_of("images", preset)
     found = experiment.reproduce(config, folder, jobs=jobs, resume=resume)
     print(f"least slowness of {config.units} features: {found['lambda_slow']:.3f}")
     for name in experiment.RULES[config.rule]:
@@ -160,7 +169,7 @@ def reproduce_images(
             error, r2 = found["relative_error"][name][rates], found["gabor_r2_median"][name][rates]
             outcome = "diverged" if error is None else f"relative error {error:.3f}, median Gabor R² {r2:.3f}"
             print(f"{name}, {rates} rates, {samples:,} samples: {outcome}")
-    print(f"report: {(folder / 'report.html').resolve()}")
+    say_report(folder)
 
 
 @reproduce.command("rat")
@@ -198,7 +207,7 @@ def reproduce_rat(
     config = rat.preset(
         preset.value, networks=rat.chosen(network) if network else None, textures=textures, runs=runs, seed=seed
     )
-    folder = out or Path("results/rat" if preset is Preset.paper else f"results/rat-{preset.value}")
+    folder = out or results_of("rat", preset)
     found = rat.reproduce(config, folder, jobs=jobs, resume=resume)
     for name, results in found["networks"].items():
         for run in results:
@@ -209,7 +218,7 @@ def reproduce_rat(
                 f"{name}, seed {run['seed']}: {run['place_units']} place units of 32, S_pos {run['s_pos_median']:.3f}, "
                 f"{run['spatial_information_median']:.2f} bits, mean slowness {run['delta_mean']:.4f}"
             )
-    print(f"report: {(folder / 'report.html').resolve()}")
+    say_report(folder)
 
 
 @sweep.command("chaotic")
@@ -222,12 +231,13 @@ def sweep_chaotic(
 ) -> None:
     """The paper's grid over a, b and τ on the chaotic series: heat maps and the best setting."""
     from biosfa.experiments import chaotic_sweep
+    from biosfa.experiments._runner import changed
 
     folder = out or Path("results/sweep-chaotic")
-    config = chaotic_sweep.SweepConfig(steps) if seed is None else chaotic_sweep.SweepConfig(steps, seed)
+    config = changed(chaotic_sweep.SweepConfig(steps), seed=seed)
     best = chaotic_sweep.sweep(config, folder, jobs=jobs, resume=resume)
     print(f"best: a = {best['a']:g}, b = {best['b']:g}, tau = {best['tau']:g}, error {best['error']:.4g}")
-    print(f"report: {(folder / 'report.html').resolve()}")
+    say_report(folder)
 
 
 @sweep.command("images")
@@ -241,13 +251,13 @@ def sweep_images(
 ) -> None:
     """The paper's grid over α, β and τ on moving images: heat maps and the best setting."""
     from biosfa.experiments import images_sweep
+    from biosfa.experiments._runner import changed
 
     folder = out or Path("results/sweep-images")
-    config = images_sweep.SweepConfig(samples, images=images)
-    config = config if seed is None else replace(config, seed=seed)
+    config = changed(images_sweep.SweepConfig(samples, images=images), seed=seed)
     best = images_sweep.sweep(config, folder, jobs=jobs, resume=resume)
     print(
         f"best: alpha = {best['alpha']:g}, beta = {best['beta']:g}, tau = {best['tau']:g}, "
         f"relative error {best['error']:.4g}"
     )
-    print(f"report: {(folder / 'report.html').resolve()}")
+    say_report(folder)

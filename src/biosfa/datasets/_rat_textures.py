@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from biosfa.datasets._image_sources import SUFFIXES
 from biosfa.typing import Float64Array
 
 Texture = np.ndarray[Any, np.dtype[np.uint8]]
 
 SIDE = 256  # texels along a side
-SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 NAMES = ("wall0", "wall1", "wall2", "wall3", "floor", "scene0", "scene1", "scene2", "scene3")
 
 # Mean colours of the walls and their contrast, as measured on RatLab's textures, so that frames have like statistics.

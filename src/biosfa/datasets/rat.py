@@ -4,7 +4,6 @@ The world, the camera and the walk are those that RatLab (Schönfeld & Wiskott 2
 made from a seed, or the user's.
 """
 
-import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -50,14 +49,6 @@ class Room:
         for name, kind in (("walls", "wall"), ("scenes", "scene")):
             object.__setattr__(self, name, _stack([found[f"{kind}{i}"] for i in range(4)]))
         object.__setattr__(self, "floor", found["floor"])
-
-    @property
-    def digest(self) -> str:
-        """Of the textures: tells whether pictures in a folder have changed."""
-        content = hashlib.sha256()
-        for textures in (self.walls, self.floor, self.scenes):
-            content.update(repr(textures.shape).encode() + textures.tobytes())
-        return content.hexdigest()[:16]
 
     @property
     def size(self) -> tuple[float, float]:

@@ -169,6 +169,27 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             raise ModelFileError(f"{os.fspath(path)} holds a {type(estimator).__name__}, not a {cls.__name__}")
         return estimator
 
+    @classmethod
+    def _from_model(cls, path: str, model: Model, parameters: dict[str, Any]) -> Self:
+        settings = model.settings
+        try:
+            estimator = cls(**decode(path, settings["parameters"], parameters, cls._structural))
+            estimator._check_parameters()
+            estimator.n_features_in_ = settings["n_features_in"]
+            if settings["feature_names_in"]:
+                estimator.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
+            arrays = dict(model.arrays)
+            estimator._signal = SignalPath.restore(estimator.n_delays, estimator.expansion, estimator.n_features_in_)
+            estimator._signal.history = arrays.pop("history")
+            estimator._open = settings["open"]
+            estimator._freeze()
+            estimator._restore(settings["state"], arrays)
+        except (KeyError, ValueError, TypeError) as error:
+            if isinstance(error, ModelFileError) or parameters:
+                raise
+            raise ModelFileError(f"{path} is incomplete: {error}") from error
+        return estimator
+
     @abstractmethod
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter that makes no sense."""
@@ -212,28 +233,8 @@ def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
     SFA(n_components=2)
     """
     model = read_model(path)
-    name, settings = os.fspath(path), model.settings
+    name = os.fspath(path)
     kind = getattr(import_module("biosfa"), model.kind, None)
-    if hasattr(kind, "_from_model"):  # what is no single network reads itself
-        if parameters:
-            raise TypeError(f"{name} holds a {model.kind}: its parameters cannot be replaced while loading")
-        return kind._from_model(name, model)  # type: ignore[union-attr]
-    if not (isinstance(kind, type) and issubclass(kind, SlowFeatureEstimator)):
+    if not hasattr(kind, "_from_model"):
         raise ModelFileError(f"{name} holds a {model.kind!r}, which this version of biosfa does not know")
-    try:
-        estimator = kind(**decode(name, settings["parameters"], parameters, kind._structural))
-        estimator._check_parameters()
-        estimator.n_features_in_ = settings["n_features_in"]
-        if settings["feature_names_in"]:
-            estimator.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
-        arrays = dict(model.arrays)
-        estimator._signal = SignalPath.restore(estimator.n_delays, estimator.expansion, estimator.n_features_in_)
-        estimator._signal.history = arrays.pop("history")
-        estimator._open = settings["open"]
-        estimator._freeze()
-        estimator._restore(settings["state"], arrays)
-    except (KeyError, ValueError, TypeError) as error:
-        if isinstance(error, ModelFileError) or parameters:
-            raise
-        raise ModelFileError(f"{name} is incomplete: {error}") from error
-    return estimator
+    return kind._from_model(name, model, parameters)  # type: ignore[union-attr]

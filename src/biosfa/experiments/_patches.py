@@ -1,7 +1,6 @@
 """Moving patches of images, reduced to their principal components: the input of the experiment on natural images."""
 
-import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from biosfa.analysis import QuadraticForm, quadratic_form
 from biosfa.datasets import ImageSequences, image_sequences
 from biosfa.episodes import episode_starts
 from biosfa.experiments._errors import ExperimentError
+from biosfa.experiments._runner import Advance
 from biosfa.kernels.expansion import quadratic, quadratic_size
 from biosfa.kernels.moments import Moments, accumulate, block_rows
 from biosfa.typing import Float64Array, FloatArray, IntArray
@@ -30,14 +30,6 @@ class Patches:
     signal: FloatArray  # (frames, d), float32
 
     @property
-    def digest(self) -> str:
-        """Of the images: tells whether those in a folder have changed."""
-        content = hashlib.sha256()
-        for image in self.sequences.images:
-            content.update(repr(image.shape).encode() + image.tobytes())
-        return content.hexdigest()[:16]
-
-    @property
     def n_expanded(self) -> int:
         """Number of monomials of degree one and two."""
         return quadratic_size(self.signal.shape[1])
@@ -52,7 +44,7 @@ class Patches:
         """Numbers of the sequences, chunk by chunk."""
         yield from np.array_split(np.arange(self.sequences.n_sequences), len(self.sequences))
 
-    def moments(self, report: Callable[[int], None], order: IntArray | None = None) -> Moments:
+    def moments(self, report: Advance, order: IntArray | None = None) -> Moments:
         """Moments of the expanded signal, which is never held as a whole; of its frames in another order, if given."""
         collected = Moments(self.n_expanded)
         size = max(1, block_rows(self.n_expanded) // self.sequences.n_frames) * self.sequences.n_frames

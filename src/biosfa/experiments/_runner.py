@@ -4,14 +4,15 @@ An output folder has ``config.json``, ``tasks/*.npz`` (one a finished task), and
 only: the same bits for the same configuration), ``timings.json``, ``curves.npz``, figures and ``report.html``.
 """
 
+import hashlib
 import json
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from zipfile import BadZipFile
 
 import joblib
@@ -23,7 +24,12 @@ from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._progress import Progress
 from biosfa.io.atomic import LITTER, replace_file
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Arrays = Mapping[str, np.ndarray[Any, Any]]
+Advance = Callable[[int], None]  # is told of steps, samples or frames that were learned
+Config = TypeVar("Config", bound="DataclassInstance")
 
 CHECKPOINT_SECONDS = 15.0  # how much of a long task may be lost
 
@@ -38,7 +44,7 @@ class Task:
 
     name: str
     steps: int  # its share of the progress bar
-    run: Callable[[Callable[[int], None]], Arrays]  # is given a function to report steps with
+    run: Callable[[Advance], Arrays]
 
 
 @dataclass(frozen=True)
@@ -182,6 +188,19 @@ def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: 
             stop.set()
             raise
     return {task.name: results[task.name] for task in tasks}
+
+
+def changed(config: Config, **changes: Any) -> Config:
+    """A configuration with some fields changed; None leaves them."""
+    return replace(config, **{field: value for field, value in changes.items() if value is not None})
+
+
+def digest(arrays: Iterable[np.ndarray[Any, Any]]) -> str:
+    """Of the content of arrays: tells whether files that they were read from have changed."""
+    content = hashlib.sha256()
+    for array in arrays:
+        content.update(repr(array.shape).encode() + array.tobytes())
+    return content.hexdigest()[:16]
 
 
 def write_json(path: Path, content: Any) -> None:

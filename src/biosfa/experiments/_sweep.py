@@ -10,7 +10,7 @@ import numpy as np
 
 from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._report import Report
-from biosfa.experiments._runner import Arrays, RunFolder, Task, run_tasks, write_arrays, write_json
+from biosfa.experiments._runner import Advance, Arrays, RunFolder, Task, run_tasks, write_arrays, write_json
 from biosfa.experiments._style import figure, save
 from biosfa.typing import Float64Array
 
@@ -50,7 +50,7 @@ def run_sweep(
     """Find the error of every setting (NaN: it diverged); leave heat maps, numbers and a report; return the best."""
 
     def task(setting: dict[str, float]) -> Task:
-        def run(report: Callable[[int], None]) -> Arrays:
+        def run(report: Advance) -> Arrays:
             found = error(setting)
             report(steps)
             return {"error": np.array(found)}

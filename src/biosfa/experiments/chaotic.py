@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from biosfa.estimators._sfa import SFA
 from biosfa.experiments._baseline import numpy_loop
 from biosfa.experiments._chaotic_figures import draw_figures
 from biosfa.experiments._chaotic_report import write_report
-from biosfa.experiments._runner import Arrays, Result, RunFolder, Task, run_tasks, write_arrays, write_json
+from biosfa.experiments._runner import Arrays, Result, RunFolder, Task, changed, run_tasks, write_arrays, write_json
 from biosfa.kernels.moments import Moments
 from biosfa.typing import Float64Array, IntArray
 
@@ -75,7 +75,7 @@ PRESETS = {
 
 def preset(name: str, **changes: Any) -> ChaoticConfig:
     """A preset, with some fields changed; None leaves them."""
-    return replace(PRESETS[name], **{field: value for field, value in changes.items() if value is not None})
+    return changed(PRESETS[name], **changes)
 
 
 def reproduce(config: ChaoticConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:

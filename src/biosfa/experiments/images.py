@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,20 @@ from biosfa.exceptions import DivergenceError
 from biosfa.experiments._images_figures import draw_figures
 from biosfa.experiments._images_report import CELLS, write_report
 from biosfa.experiments._patches import CHUNK, Patches, load_patches
-from biosfa.experiments._runner import Arrays, Checkpoint, RunFolder, Stopped, Task, run_tasks, write_arrays, write_json
-from biosfa.kernels.eigen import slow_directions
+from biosfa.experiments._runner import (
+    Advance,
+    Arrays,
+    Checkpoint,
+    RunFolder,
+    Stopped,
+    Task,
+    changed,
+    digest,
+    run_tasks,
+    write_arrays,
+    write_json,
+)
+from biosfa.kernels.eigen import slow_directions, slow_directions_within
 from biosfa.kernels.moments import Moments
 from biosfa.typing import Float64Array, FloatArray
 
@@ -32,8 +44,6 @@ RULES = {"bio-sfa": ("bio-sfa",), "reversible": ("reversible",), "both": ("bio-s
 CONTROLS = ("random", "shuffled")
 RECORDS_PER_DECADE = 12
 MOMENTS = ("mean", "scatter", "difference", "n_samples", "n_pairs")  # kept for the errors of networks, and large
-
-Advance = Callable[[int], None]  # is told of samples that were learned
 
 
 @dataclass(frozen=True)
@@ -86,14 +96,14 @@ PRESETS = {
 
 def preset(name: str, **changes: Any) -> ImagesConfig:
     """A preset, with some fields changed; None leaves them."""
-    return replace(PRESETS[name], **{field: value for field, value in changes.items() if value is not None})
+    return changed(PRESETS[name], **changes)
 
 
 def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
     """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
     begin = time.perf_counter()
     folder = RunFolder(out)
-    folder.begin("images", config, resume=resume, images_digest=load(config).digest)
+    folder.begin("images", config, resume=resume, images_digest=digest(load(config).sequences.images))
     with threadpool_limits(1):  # sums must not depend on how many threads share them
         results = run_tasks(folder, yardsticks(config), jobs=jobs, title="exact SFA")
         moments = moments_of(results["exact"].arrays)
@@ -253,9 +263,7 @@ def in_order(W: FloatArray, moments: Moments) -> Float64Array:
 
     A network knows the order from its recent activity, and 49 features of heavy tails are soon taken for one another.
     """
-    W = W.astype(np.float64)
-    C_yy, C_dot = W @ moments.covariance @ W.T, W @ moments.difference_covariance @ W.T
-    return slow_directions(C_yy, C_dot).directions @ W
+    return slow_directions_within(W, moments.covariance, moments.difference_covariance).directions
 
 
 @dataclass(frozen=True)

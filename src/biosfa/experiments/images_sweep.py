@@ -14,7 +14,7 @@ from biosfa.estimators._schedules import Annealed
 from biosfa.exceptions import DivergenceError
 from biosfa.experiments._patches import FRAMES, Patches, load_patches
 from biosfa.experiments._progress import Progress
-from biosfa.experiments._runner import RunFolder
+from biosfa.experiments._runner import RunFolder, digest
 from biosfa.experiments._sweep import Grid, SweepText, run_sweep
 from biosfa.experiments.images import DEFAULT_SEED
 from biosfa.kernels.moments import Moments
@@ -45,7 +45,7 @@ def sweep(config: SweepConfig, out: Path, *, jobs: int | None = None, resume: bo
     folder = RunFolder(out)
     with threadpool_limits(1):  # sums must not depend on how many threads share them
         patches = load_patches(config.images, -(-config.samples // FRAMES), config.principal, config.seed)
-        folder.begin("sweep images", config, resume=resume, images_digest=patches.digest)
+        folder.begin("sweep images", config, resume=resume, images_digest=digest(patches.sequences.images))
         with Progress("exact SFA", total=len(patches.signal)) as progress:
             moments = patches.moments(progress.advance)
         least = float(metrics.slowest(moments, UNITS).sum())

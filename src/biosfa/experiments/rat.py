@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,24 @@ from biosfa.analysis import decode_position, firing_maps
 from biosfa.datasets import rat_stream
 from biosfa.datasets.rat import MARGIN, RatStream, Room, Walk
 from biosfa.estimators._cubica import CuBICA
+from biosfa.estimators._sfa import SFA
 from biosfa.exceptions import DivergenceError
 from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._rat_figures import draw_figures
 from biosfa.experiments._rat_networks import ONE_PASS, PAPER, TUNED, WHITEN, Learners, hierarchy
 from biosfa.experiments._rat_report import write_report
-from biosfa.experiments._runner import Arrays, RunFolder, Task, run_tasks, write_arrays, write_json
+from biosfa.experiments._runner import (
+    Advance,
+    Arrays,
+    RunFolder,
+    Task,
+    changed,
+    digest,
+    run_tasks,
+    write_arrays,
+    write_json,
+)
 from biosfa.hierarchy import HierarchicalSFA
-from biosfa.kernels.eigen import slow_directions
 from biosfa.typing import Float64Array, FloatArray
 
 UNITS = 32
@@ -33,8 +43,7 @@ POOLED = 4  # pixels along a side that the linear control averages over
 ROTATION = Walk(speed=8.0, rotation=5.0)  # fast translation, slow rotation: heading becomes the slow feature
 ROTATION_HEADINGS, ROTATION_STEP = 36, 4  # of the grid that the negative control is judged on
 ORACLE_WAVES = 12  # cosines along each side
-
-Advance = Callable[[int], None]  # is told of frames that were learned from
+NUMBERS = ("place_units", "s_pos_median", "s_dir_median", "spatial_information_median", "sparsity_median")
 
 
 @dataclass(frozen=True)
@@ -79,7 +88,7 @@ PRESETS = {
 
 def preset(name: str, **changes: Any) -> RatConfig:
     """A preset, with some fields changed; None leaves them."""
-    return replace(PRESETS[name], **{field: value for field, value in changes.items() if value is not None})
+    return changed(PRESETS[name], **changes)
 
 
 def chosen(names: list[str]) -> tuple[str, ...]:
@@ -95,7 +104,7 @@ def reproduce(config: RatConfig, out: Path, *, jobs: int | None = None, resume: 
     begin = time.perf_counter()
     room = load_room(config)
     folder = RunFolder(out)
-    folder.begin("rat", config, resume=resume, textures_digest=room.digest)
+    folder.begin("rat", config, resume=resume, textures_digest=digest((room.walls, room.floor, room.scenes)))
     # sums must not depend on how many threads share them
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of CuBICA: random weights give nothing to separate
@@ -174,17 +183,11 @@ def run_hierarchy(config: RatConfig, name: str, seed: int, folder: RunFolder, ta
 def run_linear(config: RatConfig, seed: int, report: Advance) -> Arrays:
     """The control without a hierarchy: exact linear SFA of pooled pixels."""
     seen = stream(config, seed, rotates=False)
-    moments = metrics.moments(pooled(seen))
-    noise = LINEAR_RIDGE * np.diag(moments.covariance).mean() * np.eye(moments.n_features)
-    # the difference of white noise has twice its variance
-    features = slow_directions(
-        moments.covariance + noise, moments.difference_covariance + 2 * noise, n_components=UNITS
-    )
+    sfa = SFA(UNITS, ridge=LINEAR_RIDGE).fit(pooled(seen))
     report(config.frames)
 
     def transform(frames: RatStream) -> FloatArray:
-        values: FloatArray = (pooled(frames) - moments.mean) @ features.directions.T
-        return values
+        return sfa.transform(pooled(frames))
 
     return look(config, transform, seen, rotates=False)
 
@@ -196,7 +199,7 @@ def pooled(frames: RatStream) -> FloatArray:
         n, height, width, colors = chunk.shape
         squares = chunk.reshape(n, height // POOLED, POOLED, width // POOLED, POOLED, colors)
         rows.append(squares.mean(axis=(2, 4), dtype=np.float32).reshape(n, -1))
-    return np.concatenate(rows)
+    return np.concatenate(rows, dtype=np.float64)
 
 
 def look(config: RatConfig, transform: Callable[[RatStream], FloatArray], seen: RatStream, *, rotates: bool) -> Arrays:
@@ -230,9 +233,6 @@ def oracle(seen: RatStream) -> float:
     i, j = (waves.ravel()[1:] for waves in np.meshgrid(np.arange(ORACLE_WAVES), np.arange(ORACLE_WAVES)))
     waves: Float64Array = np.cos(np.pi * place[:, :1] * i) * np.cos(np.pi * place[:, 1:] * j)
     return float(metrics.slowest(waves, UNITS).mean())
-
-
-NUMBERS = ("place_units", "s_pos_median", "s_dir_median", "spatial_information_median", "sparsity_median")
 
 
 def summarize(config: RatConfig, results: dict[str, Arrays]) -> dict[str, Any]:

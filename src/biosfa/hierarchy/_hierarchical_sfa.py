@@ -66,7 +66,6 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     (200, 2)
     """
 
-    steps_: list[tuple[Step, Step]]
     lengths_: list[int]
     history_: list[tuple[Trained, Trained]]
 
@@ -129,13 +128,13 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.shape_in_ = tuple(int(size) for size in frames.shape[1:])
         self.pixel_mean_, self.pixel_scale_ = float(first.mean()), float(1.0 / first.std())
         self.lengths_ = episodes
-        self.steps_, self.history_ = [], []
+        self.history_ = []
         if checkpoint is not None:
             self._resume(checkpoint)
         report = progress or (lambda frames: None)
         maps: Source = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
         for level, layer in enumerate(self.layers):
-            if level < len(self.steps_):
+            if level < len(self.history_):
                 report(self._passes(layer) * n)
             else:
                 self._train(level, layer, maps, episodes, report)
@@ -147,16 +146,16 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def transform(self, X: Source | ArrayLike) -> FloatArray:
         """Features of the top layer, of shape (n_frames, modules × n_components), float32; clipped like all."""
-        check_is_fitted(self, "steps_")
+        check_is_fitted(self, "history_")
         frames = self._frames(X)
         if frames.shape[1:] != self.shape_in_:
             raise ValueError(
                 f"frames have the shape {frames.shape[1:]}, and the hierarchy was trained on {self.shape_in_}"
             )
         maps: Source = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
-        if len(self.steps_) < len(self.layers):
+        if len(self.history_) < len(self.layers):
             raise ValueError(
-                f"only {len(self.steps_)} of {len(self.layers)} layers are trained: fit with this checkpoint"
+                f"only {len(self.history_)} of {len(self.layers)} layers are trained: fit with this checkpoint"
             )
         for layer, steps in zip(self.layers, self.steps_, strict=True):
             maps = Maps(layer, *steps, maps)
@@ -170,13 +169,18 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return sum(self._passes(layer) for layer in self.layers) * n_frames
 
     @property
+    def steps_(self) -> list[tuple[Step, Step]]:
+        """Mean and components of both steps of each layer."""
+        return [(linear.step, quadratic.step) for linear, quadratic in self.history_]
+
+    @property
     def delta_values_(self) -> list[tuple[Any, Any]]:
         """Slowness of the features of each step."""
         return [(linear.delta_values, quadratic.delta_values) for linear, quadratic in self.history_]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trained layers to one file, atomically."""
-        check_is_fitted(self, "steps_")
+        check_is_fitted(self, "history_")
         settings = {
             "parameters": {
                 name: encode(value) for name, value in self.get_params(deep=False).items() if name != "layers"
@@ -187,15 +191,9 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             "pixels": [self.pixel_mean_, self.pixel_scale_],
         }
         arrays: Arrays = {}
-        for level, (steps, history) in enumerate(zip(self.steps_, self.history_, strict=True)):
-            for name, step, trained in zip(STEPS, steps, history, strict=True):
-                prefix = f"layer{level}.{name}"
-                arrays |= {f"{prefix}.mean": step.mean, f"{prefix}.components": step.components}
-                arrays |= {
-                    f"{prefix}.samples": trained.samples,
-                    f"{prefix}.slowness": trained.slowness,
-                    f"{prefix}.delta_values": trained.delta_values,
-                }
+        for level, steps in enumerate(self.history_):
+            for name, trained in zip(STEPS, steps, strict=True):
+                arrays |= {f"layer{level}.{name}.{key}": array for key, array in trained.arrays().items()}
         write_model(path, Model(type(self).__name__, settings, arrays))
 
     @classmethod
@@ -204,7 +202,9 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return cls._from_model(os.fspath(path), read_model(path))
 
     @classmethod
-    def _from_model(cls, path: str, model: Model) -> Self:
+    def _from_model(cls, path: str, model: Model, parameters: dict[str, Any] | None = None) -> Self:
+        if parameters:
+            raise TypeError(f"{path} holds a {model.kind}: its parameters cannot be replaced while loading")
         if model.kind != cls.__name__:
             raise ModelFileError(f"{path} holds a {model.kind}, not a {cls.__name__}")
         settings, arrays = model.settings, model.arrays
@@ -214,20 +214,14 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             hierarchy.shape_in_ = tuple(settings["shape_in"])
             hierarchy.lengths_ = settings["lengths"]
             hierarchy.pixel_mean_, hierarchy.pixel_scale_ = settings["pixels"]
-            hierarchy.steps_, hierarchy.history_ = [], []
+            hierarchy.history_ = []
             for level in range(len(layers)):
                 if f"layer{level}.linear.mean" not in arrays:
                     break  # a checkpoint
-                pair = []
-                for name in STEPS:
-                    part = {
-                        key: arrays[f"layer{level}.{name}.{key}"]
-                        for key in ("mean", "components", "samples", "slowness", "delta_values")
-                    }
-                    step = Step(part["mean"], part["components"], hierarchy.clip)
-                    pair.append(Trained(step, part["samples"], part["slowness"], part["delta_values"]))
-                hierarchy.steps_.append((pair[0].step, pair[1].step))
-                hierarchy.history_.append((pair[0], pair[1]))
+                linear, quadratic = (
+                    Trained.from_arrays(arrays, f"layer{level}.{name}.", hierarchy.clip) for name in STEPS
+                )
+                hierarchy.history_.append((linear, quadratic))
         except (KeyError, ValueError, TypeError) as error:
             raise ModelFileError(f"{path} is incomplete: {error}") from error
         return hierarchy
@@ -284,7 +278,6 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         fields = Fields(layer, maps)
         linear = train(fields, layer.n_reduced, "linear")
         quadratic = train(Expanded(linear.step, fields), layer.n_components, "quadratic")
-        self.steps_.append((linear.step, quadratic.step))
         self.history_.append((linear, quadratic))
 
     def _identity(self) -> tuple[Any, ...]:
@@ -303,4 +296,4 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise ValueError(
                 f"{os.fspath(checkpoint)} is of another hierarchy, or of other frames: choose another file"
             )
-        self.steps_, self.history_ = kept.steps_, kept.history_
+        self.history_ = kept.history_

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from biosfa.hierarchy._layers import Layer, Pair
-from biosfa.kernels.expansion import quadratic
+from biosfa.kernels.expansion import quadratic, quadratic_size
 from biosfa.typing import Float64Array, FloatArray
 
 CHUNK_BYTES = 2**26  # of the largest array that is made of a chunk of frames
@@ -91,8 +91,7 @@ class Expanded:
     def shape(self) -> tuple[int, ...]:
         """Of all samples."""
         n, modules, _ = self.fields.shape
-        k = len(self.step.components)
-        return n, modules, k + k * (k + 1) // 2
+        return n, modules, quadratic_size(len(self.step.components))
 
     def __getitem__(self, index: slice) -> FloatArray:
         Y = self.step(self.fields[index])

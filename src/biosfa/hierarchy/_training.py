@@ -11,6 +11,7 @@ from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._recorder import Recorder
 from biosfa.hierarchy._layers import Learner
 from biosfa.hierarchy._modules import Source, Step, chunks
+from biosfa.io.model_file import Arrays
 from biosfa.kernels.eigen import slow_directions
 from biosfa.kernels.moments import Moments
 from biosfa.typing import Float64Array, FloatArray, IntArray
@@ -18,6 +19,7 @@ from biosfa.typing import Float64Array, FloatArray, IntArray
 Progress = Callable[[int], None]  # is told of frames that were learned from
 
 RECORDS_PER_DECADE = 8
+CURVES = ("samples", "slowness", "delta_values")
 BLOCK_ROWS = 8192  # samples of all modules whose products are summed in float32 before they join the sums in float64
 FLOAT32_TOLERANCE = 1e-7  # eigenvalues of the covariance that such sums can tell from 0, relative to the largest
 
@@ -29,6 +31,20 @@ class Trained(NamedTuple):
     samples: IntArray  # frames seen
     slowness: Float64Array  # sum of the slowness of the features, by the network's own running moments
     delta_values: Float64Array  # at the end
+
+    def arrays(self) -> Arrays:
+        """All of it, for a file."""
+        return {
+            "mean": self.step.mean,
+            "components": self.step.components,
+            **{key: getattr(self, key) for key in CURVES},
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, prefix: str, clip: float) -> "Trained":
+        """From arrays of a file, whose names have a prefix."""
+        step = Step(arrays[f"{prefix}mean"], arrays[f"{prefix}components"], clip)
+        return cls(step, *(arrays[prefix + key] for key in CURVES))
 
 
 def train_bio(

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import eigh, qr
 
-from biosfa.typing import Float64Array
+from biosfa.typing import Float64Array, FloatArray
 
 
 class SlowDirections(NamedTuple):
@@ -41,6 +41,13 @@ def slow_directions(
     whitened = whitening.T @ C_dot @ whitening
     delta_values, V = np.linalg.eigh(whitened) if n_found == rank else eigh(whitened, subset_by_index=[0, n_found - 1])
     return SlowDirections(fixed_signs((whitening @ V).T), np.maximum(delta_values, 0.0), rank)
+
+
+def slow_directions_within(W: FloatArray, C_xx: Float64Array, C_dot: Float64Array) -> SlowDirections:
+    """The same among the features that the rows of W span."""
+    W = W.astype(np.float64, copy=False)
+    within = slow_directions(W @ C_xx @ W.T, W @ C_dot @ W.T)
+    return within._replace(directions=within.directions @ W)
 
 
 def redundant_columns(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype[np.intp]]:
