@@ -32,17 +32,16 @@ def made_textures(random_state: int = 0) -> dict[str, Texture]:
     """Textures of shape (256, 256, 3), the top row first: four walls, a floor, and four far scenes.
 
     Each wall has a pattern of its own (blotches, bars, discs, slanted waves), and is bright in the middle and dark at
-    its edges: a low-frequency cue to where on the wall a patch is.
+    its edges: a low-frequency cue to where on the wall a patch is. A wall has one colour throughout: where the colours
+    drift along it, linear functions of the pixels tell much of the position, and a hierarchy would have less to show.
     """
     rng = np.random.default_rng(random_state)
     patterns = (_blotches(rng, 6.0), _bars(rng), _discs(rng), _waves(rng))
     vignette = _vignette()
     textures = {}
     for i, (color, pattern) in enumerate(zip(WALL_COLORS, patterns, strict=True)):
-        tint = np.stack([_standard(gaussian_filter(rng.standard_normal((SIDE, SIDE)), 24)) for _ in range(3)], axis=2)
-        shade = 0.75 * vignette[:, :, None] + 0.55 * pattern[:, :, None] + 0.2 * tint
-        textures[f"wall{i}"] = _colored(np.array(color), shade)
-    textures["floor"] = _colored(np.full(3, FLOOR), np.repeat(_blotches(rng, 3.0)[:, :, None], 3, axis=2))
+        textures[f"wall{i}"] = _colored(np.array(color), 0.5 * vignette + 0.75 * pattern)
+    textures["floor"] = _colored(np.full(3, FLOOR), _blotches(rng, 3.0))
     for i, (ground, sky) in enumerate(SCENES):
         height = np.linspace(1, 0, SIDE)[:, None] + 0.12 * _standard(gaussian_filter(rng.standard_normal(SIDE), 12))
         share = 1 / (1 + np.exp(-(height - 0.3) / 0.02))[:, :, None]  # the horizon is hilly
@@ -111,7 +110,7 @@ def _standard(values: Float64Array) -> Float64Array:
 
 def _colored(color: np.ndarray[Any, Any], shade: Float64Array) -> Texture:
     """A texture with this mean colour and the contrast of the walls, from a shade of any scale."""
-    return _bytes(color + CONTRAST * (shade - shade.mean(axis=(0, 1))) / shade.std(axis=(0, 1)))
+    return _bytes(color + CONTRAST * _standard(shade)[:, :, None])
 
 
 def _bytes(values: Float64Array) -> Texture:
