@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from biosfa import io as io
     from biosfa import metrics as metrics
     from biosfa import objectives as objectives
     from biosfa.estimators._base import load as load
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from biosfa.estimators._schedules import InverseTime as InverseTime
     from biosfa.estimators._sfa import SFA as SFA
     from biosfa.exceptions import DivergenceError as DivergenceError
+    from biosfa.exceptions import InputError as InputError
     from biosfa.exceptions import ModelFileError as ModelFileError
     from biosfa.exceptions import RankDeficiencyWarning as RankDeficiencyWarning
+    from biosfa.exceptions import ShortEpisodeWarning as ShortEpisodeWarning
     from biosfa.hierarchy._hierarchical_sfa import HierarchicalSFA as HierarchicalSFA
 
 _HOME = {
@@ -32,6 +35,7 @@ _HOME = {
     "CuBICA": "estimators._cubica",
     "DivergenceError": "exceptions",
     "HierarchicalSFA": "hierarchy._hierarchical_sfa",
+    "InputError": "exceptions",
     "InverseTime": "estimators._schedules",
     "ModelFileError": "exceptions",
     "OfflineBioSFA": "estimators._offline",
@@ -39,10 +43,11 @@ _HOME = {
     "RankDeficiencyWarning": "exceptions",
     "Recorder": "estimators._recorder",
     "SFA": "estimators._sfa",
+    "ShortEpisodeWarning": "exceptions",
     "TimeEmbedding": "estimators._expansion",
     "load": "estimators._base",
 }
-_MODULES = ("metrics", "objectives")
+_MODULES = ("io", "metrics", "objectives")
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

@@ -34,3 +34,15 @@ class ModelFileError(ValueError):
 
 class RankDeficiencyWarning(UserWarning):
     """Some columns of the (expanded) input are constant or linear combinations of the others."""
+
+
+class InputError(ValueError):
+    """A file cannot be read as samples; the message names it and the place in it."""
+
+
+class ShortEpisodeWarning(UserWarning):
+    """Some episodes have too few samples to learn from."""
+
+
+class UserError(Exception):
+    """Something that the user of the command can mend, said in one line."""

@@ -1,7 +1,10 @@
 """What SFA and BioSFA share: the path of the signal, transforming, scoring, saving."""
 
 import os
+import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, ClassVar, Self
 
@@ -11,28 +14,73 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
-from biosfa.episodes import episode_starts
+from biosfa.episodes import episode_starts, rows_with_nan, without_missing
 from biosfa.estimators._expansion import delayed_names
+from biosfa.estimators._fitting import Episodes, Fitting, Source, Whole
 from biosfa.estimators._persistence import decode, encode
-from biosfa.estimators._signal import Plan, SignalPath
-from biosfa.estimators._validation import check_choice, check_count, check_samples, keep_index
-from biosfa.exceptions import ModelFileError
+from biosfa.estimators._signal import Plan, Reduction, SignalPath
+from biosfa.estimators._validation import check_choice, check_count, check_samples, keep_index, unchanged_on_error
+from biosfa.exceptions import DivergenceError, ModelFileError, ShortEpisodeWarning
+from biosfa.io import Chunk, Stream
+from biosfa.io._stream import Position
 from biosfa.io.model_file import Arrays, Model, read_model, write_model
 from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+
+@dataclass
+class Projection:
+    """What a model computes, chunk by chunk of a stream."""
+
+    signal: SignalPath
+    components: Float64Array
+    mean: Float64Array
+
+    @classmethod
+    def of(cls, estimator: "SlowFeatureEstimator") -> Self:
+        """That of a fitted estimator, with a memory of its own that knows no sample yet."""
+        signal = replace(estimator._signal)
+        return cls(signal, estimator.components_, estimator.mean_)
+
+    def features(self, chunk: Chunk) -> FloatArray:
+        """A row for each row of a chunk that follows the last one; NaN where there is no feature."""
+        Y = np.full((chunk.n_rows, len(self.components)), np.nan, chunk.samples.dtype)
+        if len(chunk.samples):
+            rows = self.signal.reduce(chunk.samples)
+            plan = self.signal.plan(rows, chunk.starts, continued=True)
+            kept = np.arange(chunk.n_rows) if chunk.kept is None else np.flatnonzero(chunk.kept)
+            given = kept if plan.index is None else kept[plan.index - (len(plan.rows) - len(rows))]
+            Y[given] = self.project(plan)
+            self.signal.remember(rows, chunk.starts)
+        return Y
+
+    def project(self, plan: Plan) -> FloatArray:
+        """(h(x) − mean) componentsᵀ in the dtype of the samples."""
+        dtype = plan.rows.dtype
+        weights = self.components.T.astype(dtype)
+        Y = np.empty((len(plan.starts), len(self.components)), dtype)
+        for x, piece in self.signal.pieces(plan):
+            Y[piece] = np.subtract(x, self.mean).astype(dtype, copy=False) @ weights
+        return Y
 
 
 class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of the estimators whose features are linear in a delayed and expanded signal."""
 
+    pca: int | None
     n_delays: int
     expansion: Any
+    missing: str
+    n_epochs: int = 1
     n_features_in_: int
+    n_skipped_: int
+    n_broken_pairs_: int
     _signal: SignalPath
     _open: bool
+    _gap = False  # whether the last row was missing
     _begun: dict[str, Any]
 
     # parameters that say what is learned, and so cannot change once it has begun
-    _structural: ClassVar[tuple[str, ...]] = ("n_components", "expansion", "n_delays")
+    _structural: ClassVar[tuple[str, ...]] = ("n_components", "pca", "expansion", "n_delays")
 
     @property
     def expansion_(self) -> Any:
@@ -52,8 +100,102 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def _check_signal_parameters(self) -> None:
         check_count("n_delays", self.n_delays)
+        if self.pca is not None:
+            check_count("pca", self.pca)
+        check_choice("missing", self.missing, ("raise", "break"))
         if not hasattr(self.expansion, "transform"):
             check_choice("expansion", self.expansion, (None, "quadratic"), "or a transformer")
+
+    @abstractmethod
+    def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+        """Learn from X."""
+
+    def _fit(self, X: ArrayLike | Stream, lengths: ArrayLike | None, **learning: Any) -> Self:
+        """Forget everything, then learn from an array or a stream."""
+        with unchanged_on_error(self, DivergenceError):
+            self._check_parameters()
+            for _ in Fitting(self, self._source(X, lengths), **learning).steps():
+                pass
+        return self
+
+    def _source(self, X: ArrayLike | Stream, lengths: ArrayLike | None) -> Source:
+        """What is to be learned from, once its columns have been noted."""
+        if isinstance(X, Stream):
+            if lengths is not None:
+                raise ValueError("a stream knows its episodes: give lengths to open_stream, as episodes")
+            self.n_features_in_ = X.n_features
+            self.__dict__.pop("feature_names_in_", None)
+            if X.named:
+                self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+            return X
+        samples = check_samples(self, X, reset=True, min_samples=2, allow_nan=self.missing == "break")
+        starts = episode_starts(len(samples), lengths, open_episode=False)
+        missing = self._find_missing(samples)
+        if missing is None:
+            return Whole(Chunk(samples, starts, None, Position(n_rows=len(samples))))
+        rest = without_missing(samples, starts, missing, broken=False)
+        n_skipped = len(samples) - len(rest.samples)
+        position = Position(n_rows=len(samples), n_skipped=n_skipped, n_broken=rest.n_broken)
+        return Whole(Chunk(rest.samples, rest.starts, rest.kept, position))
+
+    def _finish(self, position: Position, episodes: Episodes) -> None:
+        """Make the best of what was learned."""
+        self.n_skipped_, self.n_broken_pairs_ = position.n_skipped, position.n_broken
+        if episodes.n_short:
+            warnings.warn(
+                f"{episodes.n_short} of {episodes.n_episodes} episodes have fewer than {episodes.needed} samples and "
+                "teach nothing",
+                ShortEpisodeWarning,
+                stacklevel=5,
+            )
+
+    def _next_rows(
+        self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None, *, first: bool
+    ) -> tuple[FloatArray, BoolArray]:
+        """Checked rows of a chunk without the missing ones, and which of them begin an episode."""
+        samples = check_samples(self, X, reset=first, allow_nan=self.missing == "break")
+        if first and not self._gap:  # it may have begun with rows that are all missing
+            self.n_skipped_, self.n_broken_pairs_ = 0, 0
+        goes_on = self._gap or (not first and self._open)
+        begins = episode_starts(len(samples), lengths, open_episode=goes_on)
+        if starts is not None:
+            given = np.asarray(starts)
+            if lengths is not None or given.shape != (len(samples),) or given.dtype != np.bool_:
+                raise ValueError("starts must be an array of booleans, one a row, and excludes lengths")
+            begins |= given
+        missing = self._find_missing(samples)
+        if missing is None and not self._gap:
+            return samples, begins
+        rest = without_missing(
+            samples, begins, np.zeros(len(samples), np.bool_) if missing is None else missing, broken=self._gap
+        )
+        self._gap = rest.broken
+        self.n_skipped_ += len(samples) - len(rest.samples)
+        self.n_broken_pairs_ += rest.n_broken
+        return rest.samples, rest.starts
+
+    def _find_missing(self, samples: FloatArray) -> BoolArray | None:
+        """Rows that have a NaN; None if there are none."""
+        if self.missing == "raise":
+            return None  # they were an error
+        missing = rows_with_nan(samples)
+        return missing if missing.any() else None
+
+    @abstractmethod
+    def _rows_needed(self) -> int:
+        """Rows of an episode from which something can be learned."""
+
+    @abstractmethod
+    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None) -> None:
+        """Make ready to learn, given the first rows."""
+
+    @abstractmethod
+    def _take(self, X: FloatArray, starts: BoolArray) -> None:
+        """Learn from checked rows."""
+
+    def _begin_now(self, X: FloatArray, starts: BoolArray) -> None:
+        """Make ready to learn from a stream of which only the first rows are there."""
+        self._begin(X, starts, None if self.pca is None else Reduction.of_rows(X, self.pca))
 
     def transform(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
         """Slow features of X, in order of slowness.
@@ -69,26 +211,49 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Returns
         -------
         array of shape (n_samples, n_components)
-            In the float dtype of X.
+            In the float dtype of X. With ``missing="break"``, NaN where a sample is missing.
         """
         check_is_fitted(self)
+        return self._features(X, lengths, self.components_)
+
+    def _features(self, X: ArrayLike, lengths: ArrayLike | None, components: Float64Array) -> FloatArray:
         samples, starts = self._samples(X, lengths)
-        plan = self._signal.plan(samples, starts, continued=False)
-        features: FloatArray = keep_index(self, self._project(plan, self.components_), X, plan.index)
+        missing = self._find_missing(samples)
+        if missing is not None:
+            samples = np.where(missing[:, None], samples.dtype.type(0), samples)
+        plan = self._signal.plan(self._signal.reduce(samples), starts, continued=False)
+        Y = Projection(self._signal, components, self.mean_).project(plan)
+        if missing is not None:
+            given = np.arange(len(samples)) if plan.index is None else plan.index
+            for delay in range(self.n_delays):  # a sample is in so many delay vectors
+                Y[missing[given - delay]] = np.nan
+        features: FloatArray = keep_index(self, Y, X, plan.index)
         return features
 
-    def _samples(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[FloatArray, BoolArray]:
-        samples = check_samples(self, X, reset=False)
-        return samples, episode_starts(len(samples), lengths, open_episode=False)
+    def transform_chunks(self, stream: Stream) -> Iterator[FloatArray]:
+        """Slow features of a stream, chunk by chunk, one row for each row of the input.
 
-    def _project(self, plan: Plan, components: Float64Array) -> FloatArray:
-        """(h(x) − mean) componentsᵀ in the dtype of the samples."""
-        dtype = plan.rows.dtype
-        mean, weights = self.mean_, components.T.astype(dtype)
-        Y = np.empty((len(plan.starts), len(components)), dtype)
-        for x, piece in self._signal.pieces(plan):
-            Y[piece] = np.subtract(x, mean).astype(dtype, copy=False) @ weights
-        return Y
+        Rows are NaN where there is no feature: where samples are missing, and the first ``n_delays`` − 1 of an episode.
+
+        Parameters
+        ----------
+        stream : Stream
+            From :func:`biosfa.io.open_stream`.
+
+        Yields
+        ------
+        array of shape (rows of the chunk, n_components)
+        """
+        check_is_fitted(self)
+        if stream.n_features != self.n_features_in_:
+            raise ValueError(f"the stream has {stream.n_features} columns, the model {self.n_features_in_}")
+        projection = Projection.of(self)
+        for chunk in stream:
+            yield projection.features(chunk)
+
+    def _samples(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[FloatArray, BoolArray]:
+        samples = check_samples(self, X, reset=False, allow_nan=self.missing == "break")
+        return samples, episode_starts(len(samples), lengths, open_episode=False)
 
     def expand(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
         """The delayed and expanded signal that :attr:`components_` refer to; all of it at once, so mind its size.
@@ -105,22 +270,22 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         array of shape (n_samples, number of expanded features)
         """
         check_is_fitted(self)
-        plan = self._signal.plan(*self._samples(X, lengths), continued=False)
+        samples, starts = self._samples(X, lengths)
+        plan = self._signal.plan(self._signal.reduce(samples), starts, continued=False)
         return np.concatenate([x for x, _ in self._signal.pieces(plan)])
 
     def fit_transform(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> FloatArray:
         """Fit to X, then transform it."""
         return self.fit(X, lengths=lengths).transform(X, lengths=lengths)
 
-    @abstractmethod
-    def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
-        """Learn from X."""
-
     def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
         """Minus the mean slowness of the features of X: greater is better, as model selection wants it."""
-        Y = self.transform(X, lengths=lengths)
-        cut = None if lengths is None else [max(0, int(n) - self.n_delays + 1) for n in np.asarray(lengths)]
-        return -float(np.mean(metrics.slowness(Y, lengths=None if cut is None else [n for n in cut if n > 0])))
+        Y = np.asarray(self.transform(X, lengths=lengths))
+        cut = [len(Y)] if lengths is None else [max(0, int(n) - self.n_delays + 1) for n in np.asarray(lengths)]
+        starts = episode_starts(len(Y), [n for n in cut if n > 0], open_episode=False)
+        rest = without_missing(Y, starts, rows_with_nan(Y), broken=False)
+        sizes = np.diff(np.append(np.flatnonzero(rest.starts), len(rest.samples)))
+        return -float(np.mean(metrics.slowness(rest.samples, lengths=sizes)))
 
     @property
     def _n_features_out(self) -> int:
@@ -130,6 +295,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Names of the columns of the expanded signal, which :attr:`components_` refer to."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", np.asarray([f"x{i}" for i in range(self.n_features_in_)], object))
+        if self.pca is not None:
+            names = np.asarray([f"pca{i}" for i in range(self._signal.n_reduced)], object)
         delayed = delayed_names(names, self.n_delays)
         transformer = self._signal.transformer
         if transformer is None:
@@ -140,16 +307,28 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def end_episode(self) -> Self:
         """Close the open episode: no difference is taken between its last row and the next one that comes."""
+        self._gap = False
+        self._close()
+        return self
+
+    def _close(self) -> None:
         if hasattr(self, "_signal"):
             self._open = False
             self._signal.forget()
-        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "break"
+        return tags
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole state to one file, atomically; :meth:`load` continues bit for bit.
 
         Functions and transformers of your own cannot be written: :meth:`load` asks for them.
         """
+        write_model(path, self._to_model())
+
+    def _to_model(self) -> Model:
         check_is_fitted(self, "_signal")
         self._check_unchanged()
         settings = {
@@ -157,9 +336,18 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             "n_features_in": self.n_features_in_,
             "feature_names_in": [str(name) for name in getattr(self, "feature_names_in_", [])],
             "open": self._open,
+            "gaps": {
+                "open": self._gap,
+                "n_skipped": getattr(self, "n_skipped_", 0),
+                "n_broken_pairs": getattr(self, "n_broken_pairs_", 0),
+            },
             "state": self._scalars(),
         }
-        write_model(path, Model(type(self).__name__, settings, {"history": self._signal.history, **self._arrays()}))
+        arrays = {"history": self._signal.history, **self._arrays()}
+        reduction = self._signal.reduction
+        if reduction is not None:
+            arrays |= {"pca.mean": reduction.mean, "pca.components": reduction.components}
+        return Model(type(self).__name__, settings, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
@@ -172,22 +360,34 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     @classmethod
     def _from_model(cls, path: str, model: Model, parameters: dict[str, Any]) -> Self:
         settings = model.settings
-        try:
-            estimator = cls(**decode(path, settings["parameters"], parameters, cls._structural))
-            estimator._check_parameters()
-            estimator.n_features_in_ = settings["n_features_in"]
-            if settings["feature_names_in"]:
-                estimator.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
-            arrays = dict(model.arrays)
-            estimator._signal = SignalPath.restore(estimator.n_delays, estimator.expansion, estimator.n_features_in_)
-            estimator._signal.history = arrays.pop("history")
-            estimator._open = settings["open"]
-            estimator._freeze()
-            estimator._restore(settings["state"], arrays)
-        except (KeyError, ValueError, TypeError) as error:
-            if isinstance(error, ModelFileError) or parameters:
-                raise
-            raise ModelFileError(f"{path} is incomplete: {error}") from error
+        estimator = cls(**decode(path, settings["parameters"], parameters, cls._structural))
+        estimator._check_parameters()
+        estimator.n_features_in_ = check_count("n_features_in", settings["n_features_in"])
+        if settings["feature_names_in"]:
+            estimator.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
+            if estimator.feature_names_in_.shape != (estimator.n_features_in_,):
+                raise ValueError("the names of the columns are not as many as the columns")
+        arrays = dict(model.arrays)
+        reduction = None
+        if estimator.pca is not None:
+            reduction = Reduction(arrays.pop("pca.mean"), arrays.pop("pca.components"))
+            reduction.check(estimator.n_features_in_, estimator.pca)
+        history = arrays.pop("history")
+        # what it claims must not make us allocate more than what it holds
+        n_held = sum(array.size for array in arrays.values())
+        if (estimator.pca or estimator.n_features_in_) * estimator.n_delays > n_held:
+            raise ValueError("its arrays are too small for its settings")
+        estimator._signal = SignalPath.restore(
+            estimator.n_delays, estimator.expansion, estimator.n_features_in_, reduction
+        )
+        if history.ndim != 2 or history.shape[1] != estimator._signal.n_reduced or len(history) > estimator.n_delays:
+            raise ValueError(f"history has the shape {history.shape}")
+        estimator._signal.history = history
+        gaps = settings["gaps"]
+        estimator._open, estimator._gap = bool(settings["open"]), bool(gaps["open"])
+        estimator.n_skipped_, estimator.n_broken_pairs_ = int(gaps["n_skipped"]), int(gaps["n_broken_pairs"])
+        estimator._freeze()
+        estimator._restore(settings["state"], arrays)
         return estimator
 
     @abstractmethod
@@ -232,9 +432,22 @@ def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
     ...     biosfa.load(path)
     SFA(n_components=2)
     """
-    model = read_model(path)
-    name = os.fspath(path)
-    kind = getattr(import_module("biosfa"), model.kind, None)
+    return load_model(os.fspath(path), read_model(path), **parameters)
+
+
+def load_model(name: str, model: Model, **parameters: Any) -> Any:
+    """The estimator that a model file holds; ``name`` is that of the file."""
+    kind = getattr(import_module("biosfa"), model.kind, None) if isinstance(model.kind, str) else None
     if not hasattr(kind, "_from_model"):
         raise ModelFileError(f"{name} holds a {model.kind!r}, which this version of biosfa does not know")
-    return kind._from_model(name, model, parameters)  # type: ignore[union-attr]
+    for array_name, array in model.arrays.items():
+        if not np.isfinite(array).all():
+            raise ModelFileError(f"{name} is damaged: its array {array_name} is not finite")
+    try:
+        return kind._from_model(name, model, parameters)  # type: ignore[union-attr]
+    except ModelFileError:
+        raise
+    except Exception as error:  # a file may hold anything
+        if parameters:  # which may be what is wrong
+            raise
+        raise ModelFileError(f"{name} is incomplete or damaged: {error!r}") from error

@@ -1,7 +1,7 @@
 """Bio-SFA: slow features learned online by a network with local rules."""
 
 import math
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts
 from biosfa.estimators._base import SlowFeatureEstimator
+from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._natural_network import NaturalNetwork
 from biosfa.estimators._network import LocalNetwork, Network
 from biosfa.estimators._pace import Pace
 from biosfa.estimators._recorder import Recorder
 from biosfa.estimators._schedules import LearningRate, check_learning_rate
-from biosfa.estimators._signal import Plan, SignalPath
+from biosfa.estimators._signal import Plan, Reduction, SignalPath
 from biosfa.estimators._validation import (
     FLOATS,
     check_choice,
@@ -27,9 +28,19 @@ from biosfa.estimators._validation import (
 )
 from biosfa.estimators._watch import Watch, look
 from biosfa.exceptions import DivergenceError
+from biosfa.io import Stream
+from biosfa.io._stream import Position
 from biosfa.io.model_file import Arrays
 from biosfa.kernels.state import Mode
 from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+
+class _Prepared(NamedTuple):
+    rows: FloatArray  # reduced
+    plan: Plan
+    eta: Float64Array
+    rate: Float64Array  # η/τ
+
 
 SHORTEST_WINDOW = 10  # samples over which averages still mean something
 
@@ -50,6 +61,9 @@ class BioSFA(SlowFeatureEstimator):
     rule : {"bio-sfa", "reversible"}, default="bio-sfa"
         Algorithm 1, or Algorithm 2 for reversible processes, ΔW = 2η(2ȳ − a)xᵀ, where only the postsynaptic neuron
         keeps a slow variable.
+    pca : int, optional
+        Principal components that samples are reduced to first, each of unit variance. Found by :meth:`fit` in a first
+        pass, by :meth:`partial_fit` from the first chunk.
     expansion : None, "quadratic" or transformer, default=None
         What is done to each (delayed) sample first, on the fly. A transformer that depends on data should be fitted
         already; one that is not is fitted to the first chunk.
@@ -80,6 +94,8 @@ class BioSFA(SlowFeatureEstimator):
         Compute y = M⁻¹a directly, or run the neural dynamics to rest as the paper's circuit does: slow, and the same.
     center : bool, default=True
         Subtract the running mean of the (expanded) signal.
+    missing : {"raise", "break"}, default="raise"
+        What to do about a sample with a NaN: an error that names it, or leave it out and end the episode there.
     n_epochs : int, default=1
         Passes of :meth:`fit` over the data.
     dtype : float32, float64 or None, default=None
@@ -103,6 +119,8 @@ class BioSFA(SlowFeatureEstimator):
         Samples (of the expanded signal) so far; steps, for parallel streams.
     n_updates_ : int
         Updates so far: all samples but the first of each episode.
+    n_skipped_, n_broken_pairs_ : int
+        Samples left out because of a NaN, and pairs of consecutive samples that gaps have parted.
     n_features_in_ : int
         Number of input features.
 
@@ -138,6 +156,7 @@ class BioSFA(SlowFeatureEstimator):
         n_components: int = 2,
         *,
         rule: str = "bio-sfa",
+        pca: int | None = None,
         expansion: Any = None,
         n_delays: int = 1,
         learning_rate: LearningRate = "auto",
@@ -148,12 +167,14 @@ class BioSFA(SlowFeatureEstimator):
         forget: float | None = None,
         dynamics: str = "equilibrium",
         center: bool = True,
+        missing: str = "raise",
         n_epochs: int = 1,
         dtype: DTypeLike | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
         self.rule = rule
+        self.pca = pca
         self.expansion = expansion
         self.n_delays = n_delays
         self.learning_rate = learning_rate
@@ -164,13 +185,14 @@ class BioSFA(SlowFeatureEstimator):
         self.forget = forget
         self.dynamics = dynamics
         self.center = center
+        self.missing = missing
         self.n_epochs = n_epochs
         self.dtype = dtype
         self.random_state = random_state
 
     def fit(
         self,
-        X: ArrayLike,
+        X: ArrayLike | Stream,
         y: object = None,
         *,
         lengths: ArrayLike | None = None,
@@ -180,8 +202,8 @@ class BioSFA(SlowFeatureEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples in order of time.
+        X : array-like of shape (n_samples, n_features), or Stream
+            Samples in order of time; or a stream of them, from :func:`biosfa.io.open_stream`.
         y : ignored
         lengths : array-like of int, optional
             Rows of the episodes in X, one after the other; without it X is one episode.
@@ -197,23 +219,19 @@ class BioSFA(SlowFeatureEstimator):
         DivergenceError
             If the network leaves its stable region; it keeps its last finite state.
         """
-        with unchanged_on_error(self, DivergenceError):
-            self._check_parameters()
-            X = check_samples(self, X, reset=True, min_samples=2)
-            starts = episode_starts(len(X), lengths, open_episode=False)
-            self._begin(X, starts, n_streams=1)
-            for _ in range(self.n_epochs):
-                self._learn(X, starts, self._prepare(X, starts, continued=False), recorder)
-                self.end_episode()
-            if self.n_updates_ == 0:
-                raise ValueError(f"no episode of X has the {self.n_delays + 1} rows that an update needs")
-            found = int(np.isfinite(self.delta_values_).sum())
-            if found < self.n_components:
-                raise ValueError(
-                    f"n_components={self.n_components} exceeds the rank of the (expanded) input, {len(X)} samples: the "
-                    f"outputs vary in {found} dimensions only. Ask for fewer, or give more, or more varied, samples"
-                )
-        return self
+        return self._fit(X, lengths, recorder=recorder)
+
+    def _finish(self, position: Position, episodes: Episodes) -> None:
+        if self.n_updates_ == 0:
+            raise ValueError(f"no episode of X has the {self.n_delays + 1} rows that an update needs")
+        found = int(np.isfinite(self.delta_values_).sum())
+        if found < self.n_components:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds the rank of the (expanded) input, {self.n_samples_seen_} "
+                f"samples: the outputs vary in {found} dimensions only. Ask for fewer, or give more, or more varied, "
+                "samples"
+            )
+        super()._finish(position, episodes)
 
     def partial_fit(
         self,
@@ -221,6 +239,7 @@ class BioSFA(SlowFeatureEstimator):
         y: object = None,
         *,
         lengths: ArrayLike | None = None,
+        starts: ArrayLike | None = None,
         recorder: Recorder | None = None,
     ) -> Self:
         """Learn from a further chunk of any size; the result does not depend on how a stream is cut into chunks.
@@ -233,6 +252,8 @@ class BioSFA(SlowFeatureEstimator):
         lengths : array-like of int, optional
             Rows of the episodes in X, one after the other, each whole; the open episode is closed before. Without it X
             continues the open episode.
+        starts : array-like of bool, optional
+            Instead of ``lengths``: which rows begin an episode. The last one stays open.
         recorder : Recorder, optional
             Keeps W and M at certain updates.
 
@@ -248,15 +269,18 @@ class BioSFA(SlowFeatureEstimator):
         first = not hasattr(self, "_network")
         with unchanged_on_error(self, DivergenceError):
             self._check_parameters()
-            X = check_samples(self, X, reset=first)
-            starts = episode_starts(len(X), lengths, open_episode=not first and self._open)
-            if first:
-                self._begin(X, starts, n_streams=1)
-            self._go_on(1)
-            prepared = self._prepare(X, starts, continued=lengths is None)
-        self._learn(X, starts, prepared, recorder)
+            rows, begins = self._next_rows(X, lengths, starts, first=first)
+            if len(rows):
+                if first:
+                    self._begin_now(rows, begins)
+                self._go_on(1)
+                plan = self._prepare(rows, begins)
+        if len(rows):
+            self._learn(plan, begins, recorder)
         if lengths is not None:
             self.end_episode()
+        elif self._gap:
+            self._close()
         return self
 
     def partial_fit_streams(self, X: ArrayLike, *, recorder: Recorder | None = None) -> Self:
@@ -288,14 +312,16 @@ class BioSFA(SlowFeatureEstimator):
             self._check_parameters()
             flat = check_samples(self, cube.reshape(-1, n_features), reset=first, n_streams=n_streams)
             if first:
-                self._begin(flat, np.ones(len(flat), np.bool_), n_streams=n_streams)
+                reduction = None if self.pca is None else Reduction.of_rows(flat, self.pca)
+                self._begin(flat, np.ones(len(flat), np.bool_), reduction, n_streams=n_streams)
             self._go_on(n_streams)
             starts = episode_starts(n_steps, None, open_episode=self._open)
             eta, rate = self._pace.over(self._network.n_updates + 1, starts)
         size = max(1, self._signal.piece_rows() // n_streams)
         for begin in range(0, n_steps, size):
             steps = slice(begin, min(begin + size, n_steps))
-            rows = self._signal.expand(flat[steps.start * n_streams : steps.stop * n_streams])
+            raw = flat[steps.start * n_streams : steps.stop * n_streams]
+            rows = self._signal.expand(self._signal.reduce(raw))
             samples = rows.reshape(-1, n_streams, rows.shape[1])
             self._advance(samples, starts[steps], eta[steps], rate[steps], recorder)
         return self
@@ -319,6 +345,8 @@ class BioSFA(SlowFeatureEstimator):
             return self.partial_fit(sample[None])
         eta, rate = self._pace.at(self._network.n_updates + 1)
         if not self._network.advance_one(sample, eta, rate):
+            if self.missing == "break" and np.isnan(sample).any():
+                return self.partial_fit(sample[None])
             check_samples(self, sample[None], reset=False)
             self.end_episode()
             self._network.raise_divergence(sample, eta)
@@ -341,10 +369,10 @@ class BioSFA(SlowFeatureEstimator):
         wanted = (self.n_features_in_,) if self.n_delays == 1 else (self.n_delays, self.n_features_in_)
         if sample.shape != wanted:
             raise ValueError(f"x must have the shape {wanted}; got {sample.shape}")
-        newest_first = np.atleast_2d(sample)[::-1].reshape(1, -1)
+        newest_first = np.atleast_2d(sample)[::-1]
         if sample.dtype not in FLOATS:
             newest_first = newest_first.astype(np.float64)
-        expanded = self._signal.expand(newest_first)
+        expanded = self._signal.expand(self._signal.reduce(newest_first).reshape(1, -1))
         features: FloatArray = ((expanded - self.mean_) @ self.components_.T)[0].astype(expanded.dtype, copy=False)
         return features
 
@@ -363,8 +391,7 @@ class BioSFA(SlowFeatureEstimator):
         array of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        plan = self._signal.plan(*self._samples(X, lengths), continued=False)
-        return self._project(plan, solve(self.M_, self._network.W, assume_a="pos"))
+        return self._features(X, lengths, solve(self.M_, self._network.W, assume_a="pos"))
 
     def watch(self) -> Watch:
         """How learning goes: slowness, constraint error, effective rate, and a warning if something looks wrong.
@@ -466,8 +493,11 @@ class BioSFA(SlowFeatureEstimator):
             window=np.inf if self.forget is None else float(self.forget),
         )
 
-    def _begin(self, X: FloatArray, starts: BoolArray, n_streams: int) -> None:
-        signal = SignalPath.build(self.n_delays, self.expansion, X, starts)
+    def _rows_needed(self) -> int:
+        return self.n_delays + 1
+
+    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None, *, n_streams: int = 1) -> None:
+        signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
         if self.n_components > signal.n_features_out:
             raise ValueError(
                 f"n_components={self.n_components} exceeds the number of (expanded) features, "
@@ -503,7 +533,8 @@ class BioSFA(SlowFeatureEstimator):
             n_streams=network.n_streams,
             forget=self.forget,
         )
-        self._plain = self._signal.transformer is None and self.n_delays == 1 and network.n_streams == 1
+        plain_signal = self._signal.transformer is None and self._signal.reduction is None and self.n_delays == 1
+        self._plain = plain_signal and network.n_streams == 1
 
     def _go_on(self, n_streams: int) -> None:
         """Check that learning can go on, and with what parameters."""
@@ -520,22 +551,20 @@ class BioSFA(SlowFeatureEstimator):
                 "weights are in other units. Call fit to begin anew"
             )
 
-    def _prepare(self, X: FloatArray, starts: BoolArray, *, continued: bool) -> tuple[Plan, Float64Array, Float64Array]:
+    def _prepare(self, X: FloatArray, starts: BoolArray) -> "_Prepared":
         """What X will give, with η and η/τ for each of its rows."""
-        plan = self._signal.plan(X, starts, continued=continued)
-        return plan, *self._pace.over(self._network.n_updates + 1, plan.starts)
+        rows = self._signal.reduce(X)
+        plan = self._signal.plan(rows, starts, continued=True)
+        return _Prepared(rows, plan, *self._pace.over(self._network.n_updates + 1, plan.starts))
 
-    def _learn(
-        self,
-        X: FloatArray,
-        starts: BoolArray,
-        prepared: tuple[Plan, Float64Array, Float64Array],
-        recorder: Recorder | None,
-    ) -> None:
-        plan, eta, rate = prepared
+    def _take(self, X: FloatArray, starts: BoolArray, recorder: Recorder | None = None) -> None:
+        self._learn(self._prepare(X, starts), starts, recorder)
+
+    def _learn(self, prepared: "_Prepared", starts: BoolArray, recorder: Recorder | None) -> None:
+        rows, plan, eta, rate = prepared
         for x, piece in self._signal.pieces(plan):
             self._advance(x, plan.starts[piece], eta[piece], rate[piece], recorder)
-        self._signal.remember(X, starts)
+        self._signal.remember(rows, starts)
         self._open = True
 
     def _advance(
@@ -573,8 +602,14 @@ class BioSFA(SlowFeatureEstimator):
         dtype = np.dtype(scalars["dtype"])
         if dtype not in FLOATS:
             raise ValueError(f"its precision is {dtype}")
-        network = self._new_network(scalars["n_streams"], dtype, np.random.RandomState(0))
+        n_streams = check_count("n_streams", scalars["n_streams"])
+        n_held = sum(array.size for array in arrays.values())
+        if max(self.n_components, n_streams) * self._signal.n_features_out > n_held:  # W, and the last samples
+            raise ValueError("its arrays are too small for its settings")
+        network = self._new_network(n_streams, dtype, np.random.RandomState(0))
         network.restore({name.removeprefix("network."): array for name, array in arrays.items()})
-        network.n_samples, network.n_updates = scalars["n_samples"], scalars["n_updates"]
+        network.n_samples, network.n_updates = int(scalars["n_samples"]), int(scalars["n_updates"])
+        if not 0 <= network.n_updates <= network.n_samples:
+            raise ValueError(f"{network.n_updates} updates from {network.n_samples} samples")
         self._network = network
         self._apply_parameters()

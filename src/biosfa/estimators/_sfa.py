@@ -7,13 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa.episodes import episode_starts
 from biosfa.estimators._base import SlowFeatureEstimator
-from biosfa.estimators._signal import SignalPath
-from biosfa.estimators._validation import check_count, check_positive, check_samples, unchanged_on_error
+from biosfa.estimators._fitting import Episodes
+from biosfa.estimators._memory import check_memory
+from biosfa.estimators._signal import Reduction, SignalPath
+from biosfa.estimators._validation import check_count, check_positive, unchanged_on_error
 from biosfa.exceptions import RankDeficiencyWarning
+from biosfa.io import Stream
+from biosfa.io._stream import Position
 from biosfa.io.model_file import Arrays
-from biosfa.kernels.eigen import redundant_columns, slow_directions
+from biosfa.kernels.eigen import dependent_columns, redundant_columns, slow_directions
 from biosfa.kernels.moments import Moments, accumulate, block_rows
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
@@ -29,6 +32,9 @@ class SFA(SlowFeatureEstimator):
     ----------
     n_components : int, optional
         Number of features; all of them, that is the rank of the input, by default.
+    pca : int, optional
+        Principal components that samples are reduced to first, each of unit variance: what an expansion of many
+        columns needs. Found by :meth:`fit` in a first pass, by :meth:`partial_fit` from the first chunk.
     expansion : None, "quadratic" or transformer, default=None
         What is done to each (delayed) sample first. A transformer that depends on data should be fitted already; one
         that is not is fitted to the first chunk.
@@ -39,6 +45,8 @@ class SFA(SlowFeatureEstimator):
     ridge : float, default=0.0
         Variance of white noise, in units of the mean variance, that the features are made robust against, as if it had
         been added to the input: keeps slow features of tiny variance out.
+    missing : {"raise", "break"}, default="raise"
+        What to do about a sample with a NaN: an error that names it, or leave it out and end the episode there.
 
     Attributes
     ----------
@@ -56,6 +64,8 @@ class SFA(SlowFeatureEstimator):
         Columns of the expanded signal that are constant, or linear combinations of those left.
     n_samples_seen_ : int
         Samples of the expanded signal so far.
+    n_skipped_, n_broken_pairs_ : int
+        Samples left out because of a NaN, and pairs of consecutive samples that gaps have parted.
     n_features_in_ : int
         Number of input features.
 
@@ -86,24 +96,28 @@ class SFA(SlowFeatureEstimator):
         self,
         n_components: int | None = None,
         *,
+        pca: int | None = None,
         expansion: Any = None,
         n_delays: int = 1,
         lag: int = 1,
         ridge: float = 0.0,
+        missing: str = "raise",
     ) -> None:
         self.n_components = n_components
+        self.pca = pca
         self.expansion = expansion
         self.n_delays = n_delays
         self.lag = lag
         self.ridge = ridge
+        self.missing = missing
 
-    def fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
         """Forget everything, then learn from X.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples in order of time.
+        X : array-like of shape (n_samples, n_features), or Stream
+            Samples in order of time; or a stream of them, from :func:`biosfa.io.open_stream`.
         y : ignored
         lengths : array-like of int, optional
             Rows of the episodes in X, one after the other; no difference is taken across their boundaries.
@@ -116,28 +130,33 @@ class SFA(SlowFeatureEstimator):
         -----
         RankDeficiencyWarning
             If columns are constant or linear combinations of others.
-        """
-        with unchanged_on_error(self):
-            self._check_parameters()
-            X = check_samples(self, X, reset=True, min_samples=2)
-            starts = episode_starts(len(X), lengths, open_episode=False)
-            self._begin(X, starts)
-            self._accumulate(X, starts)
-            self.end_episode()
-            if self._moments.n_pairs == 0:
-                raise ValueError(
-                    f"X has no two samples {self.lag} apart in one episode: its episodes are too short for "
-                    f"lag={self.lag}, n_delays={self.n_delays}"
-                )
-            if self._solve() < (self.n_components or 1):
-                raise ValueError(
-                    f"n_components={self.n_components or 1} exceeds the rank {self.rank_} of the (expanded) input: "
-                    "ask for fewer, or give more varied samples"
-                )
-            self._warn_of_rank()
-        return self
+        ShortEpisodeWarning
+            If episodes are too short to learn from.
 
-    def partial_fit(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+        Raises
+        ------
+        MemoryError
+            If the matrices would not fit into memory; it says how large they are.
+        """
+        return self._fit(X, lengths)
+
+    def _finish(self, position: Position, episodes: Episodes) -> None:
+        if self._moments.n_pairs == 0:
+            raise ValueError(
+                f"X has no two samples {self.lag} apart in one episode: its episodes are too short for "
+                f"lag={self.lag}, n_delays={self.n_delays}"
+            )
+        if self._solve() < (self.n_components or 1):
+            raise ValueError(
+                f"n_components={self.n_components or 1} exceeds the rank {self.rank_} of the (expanded) input: "
+                "ask for fewer, or give more varied samples"
+            )
+        self._warn_of_rank()
+        super()._finish(position, episodes)
+
+    def partial_fit(
+        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, starts: ArrayLike | None = None
+    ) -> Self:
         """Learn from a further chunk of any size; without ``lengths`` it continues the open episode.
 
         The eigenproblem is solved at the end of each call, at O(m³): give chunks of some times m rows where m is large.
@@ -149,6 +168,8 @@ class SFA(SlowFeatureEstimator):
         y : ignored
         lengths : array-like of int, optional
             Rows of the episodes in X, one after the other, each whole; the open episode is closed before.
+        starts : array-like of bool, optional
+            Instead of ``lengths``: which rows begin an episode. The last one stays open.
 
         Returns
         -------
@@ -157,15 +178,17 @@ class SFA(SlowFeatureEstimator):
         with unchanged_on_error(self):
             first = not hasattr(self, "_moments")
             self._check_parameters()
-            X = check_samples(self, X, reset=first)
-            starts = episode_starts(len(X), lengths, open_episode=not first and self._open)
-            if first:
-                self._begin(X, starts)
-            self._check_unchanged()
-            self._accumulate(X, starts, continued=lengths is None)
-            self._solve()
+            rows, begins = self._next_rows(X, lengths, starts, first=first)
+            if len(rows):
+                if first:
+                    self._begin_now(rows, begins)
+                self._check_unchanged()
+                self._take(rows, begins)
+                self._solve()
         if lengths is not None:
             self.end_episode()
+        elif self._gap:
+            self._close()
         return self
 
     def merge(self, other: "SFA") -> Self:
@@ -205,11 +228,13 @@ class SFA(SlowFeatureEstimator):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(correlation > 0, np.abs(self.lag / np.log(correlation)), np.nan)
 
-    def end_episode(self) -> Self:
-        """Close the open episode: no difference is taken between its last row and the next one that comes."""
+    def _close(self) -> None:
         if hasattr(self, "_tail"):
             self._tail = self._tail[:0]
-        return super().end_episode()
+        super()._close()
+
+    def _rows_needed(self) -> int:
+        return self.n_delays + self.lag
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
@@ -221,10 +246,11 @@ class SFA(SlowFeatureEstimator):
             check_count("n_components", self.n_components)
         check_positive("ridge", self.ridge, zero=True)
 
-    def _begin(self, X: FloatArray, starts: BoolArray) -> None:
-        self._signal = SignalPath.build(self.n_delays, self.expansion, X, starts)
+    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None) -> None:
+        self._signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
         self._freeze()
         m = self._signal.n_features_out
+        check_memory(m)
         if self.n_components is not None and self.n_components > m:
             raise ValueError(
                 f"n_components={self.n_components} exceeds the number of (expanded) features, n_features = {m}"
@@ -235,14 +261,15 @@ class SFA(SlowFeatureEstimator):
         self._tail = np.empty((0, m))
         self._open = False
 
-    def _accumulate(self, X: FloatArray, starts: BoolArray, *, continued: bool = True) -> None:
-        plan = self._signal.plan(X, starts, continued=continued)
+    def _take(self, X: FloatArray, starts: BoolArray) -> None:
+        rows = self._signal.reduce(X)
+        plan = self._signal.plan(rows, starts, continued=True)
         seen, tail = Moments(self._moments.n_features), self._tail
         for x, piece in self._signal.pieces(plan, at_least=block_rows(self._moments.n_features)):
             tail = accumulate(seen, x, plan.starts[piece], self.lag, tail)
         self._moments = self._moments.merged(seen)
         self._tail = tail
-        self._signal.remember(X, starts)
+        self._signal.remember(rows, starts)
         self._open = True
 
     def _solve(self) -> int:
@@ -266,14 +293,20 @@ class SFA(SlowFeatureEstimator):
         m, n = self._moments.n_features, self._moments.n_samples
         if self.rank_ == m:
             return
-        names = self.expanded_feature_names()[self.redundant_features_]
-        shown = ", ".join(map(str, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-        cause = f"there are only {n} samples" if n <= m else "they are constant or linear combinations of the others"
+        names = self.expanded_feature_names()
+        constant = np.diag(self._moments.scatter) == 0.0
+        said = [f"{_listed(names[constant])}: constant"] if constant.any() else []
+        if n <= m:
+            said.append(f"there are only {n} samples")
+        elif m - np.count_nonzero(constant) > self.rank_:
+            involved = dependent_columns(self._moments.covariance, self.rank_)
+            redundant = np.setdiff1d(self.redundant_features_, np.flatnonzero(constant))
+            said.append(f"{_listed(names[redundant])}: linear combinations among {_listed(names[involved])}")
         warnings.warn(
-            f"the (expanded) input has {m} columns but rank {self.rank_}: {shown} add nothing, because {cause}. "
-            "The features are those of the pseudo-inverse.",
+            f"the (expanded) input has {m} columns but rank {self.rank_} ({'; '.join(said)}). "
+            "The features are those of the pseudo-inverse",
             RankDeficiencyWarning,
-            stacklevel=3,
+            stacklevel=5,
         )
 
     def _scalars(self) -> dict[str, Any]:
@@ -289,12 +322,16 @@ class SFA(SlowFeatureEstimator):
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         m = self._signal.n_features_out
-        self._moments = Moments(m, scalars["n_samples"], scalars["n_pairs"])
         self._tail = arrays["tail"]
         shapes = {"mean": (m,), "scatter": (m, m), "difference": (m, m), "tail": (len(self._tail), m)}
         for name, shape in shapes.items():
             if arrays[name].shape != shape:
                 raise ValueError(f"{name} has shape {arrays[name].shape} where {shape} is needed")
+        self._moments = Moments(m, int(scalars["n_samples"]), int(scalars["n_pairs"]))
         for name in ("mean", "scatter", "difference"):
             setattr(self._moments, name, arrays[name])
         self._solve()
+
+
+def _listed(names: np.ndarray[Any, Any]) -> str:
+    return ", ".join(map(str, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

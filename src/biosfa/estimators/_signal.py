@@ -1,4 +1,4 @@
-"""From rows of input to rows of the expanded signal: delays, then the expansion, episode by episode."""
+"""From rows of input to rows of the expanded signal: principal components, delays, then the expansion."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,8 +10,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.estimators._expansion import QuadraticExpansion
+from biosfa.kernels.eigen import principal_directions
 from biosfa.kernels.embedding import delay_index, gather_delays
-from biosfa.typing import BoolArray, FloatArray, IntArray
+from biosfa.kernels.moments import Moments
+from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
 
 # Size of a piece of expanded signal: never the whole of it is held.
 PIECE_BYTES = 2**21
@@ -26,47 +28,92 @@ class Plan:
     starts: BoolArray  # which of these begin an episode
 
 
+@dataclass(frozen=True)
+class Reduction:
+    """Projection of samples on their principal components, each of unit variance."""
+
+    mean: Float64Array  # (d,)
+    components: Float64Array  # (number of components, d)
+
+    @classmethod
+    def of(cls, moments: Moments, n_components: int) -> "Reduction":
+        """The first principal components of what was summed up."""
+        if n_components > moments.n_features:
+            raise ValueError(f"pca={n_components} exceeds the number of features, n_features = {moments.n_features}")
+        components = principal_directions(moments.covariance, n_components)
+        if len(components) < n_components:
+            raise ValueError(f"pca={n_components} exceeds the rank of the input, {len(components)}: ask for fewer")
+        return cls(moments.mean, components)
+
+    @classmethod
+    def of_rows(cls, X: FloatArray, n_components: int) -> "Reduction":
+        """Those of some samples."""
+        moments = Moments(X.shape[1])
+        moments.add_samples(X)
+        return cls.of(moments, n_components)
+
+    def check(self, n_features: int, n_components: int) -> None:
+        """Raise ValueError if this is not a reduction from so many columns to so many."""
+        if self.mean.shape != (n_features,) or self.components.shape != (n_components, n_features):
+            raise ValueError(f"its principal components have the shape {self.components.shape}")
+
+    def apply(self, X: FloatArray) -> FloatArray:
+        """Samples in the basis of the components."""
+        return (X - self.mean.astype(X.dtype)) @ self.components.T.astype(X.dtype)
+
+
 @dataclass
 class SignalPath:
-    """Delay embedding and expansion of a stream, with the rows it must remember of the open episode."""
+    """Reduction, delay embedding and expansion of a stream, with what it must remember of the open episode."""
 
     n_delays: int
     transformer: Any  # a fitted transformer, or None
     n_features_in: int
+    reduction: Reduction | None = None
+    n_reduced: int = field(init=False)  # columns that are delayed and expanded
     n_features_out: int = field(init=False)
     history: FloatArray = field(init=False)  # the last n_delays rows, so that one sees whether the episode gave any yet
 
     def __post_init__(self) -> None:
-        self.n_features_out = self.expand(np.zeros((1, self.n_features_in * self.n_delays))).shape[1]
+        self.n_reduced = self.n_features_in if self.reduction is None else len(self.reduction.components)
+        self.n_features_out = self.expand(np.zeros((1, self.n_reduced * self.n_delays))).shape[1]
         self.forget()
 
     @classmethod
-    def build(cls, n_delays: int, expansion: Any, X: FloatArray, starts: BoolArray) -> "SignalPath":
+    def build(
+        cls, n_delays: int, expansion: Any, X: FloatArray, starts: BoolArray, reduction: Reduction | None
+    ) -> "SignalPath":
         """The path for input like X; an expansion that is not fitted yet is fitted to X."""
         if expansion is None or isinstance(expansion, str) or _is_fitted(expansion):
-            return cls.restore(n_delays, expansion, X.shape[1])
+            return cls.restore(n_delays, expansion, X.shape[1], reduction)
         index, _ = delay_index(starts, n_delays)
         if len(index) == 0:
             raise ValueError(
                 f"the first rows are too few for n_delays={n_delays} to fit {expansion!r} to them: give more, or fit it"
             )
-        return cls(n_delays, clone(expansion).fit(gather_delays(X, index, n_delays)), X.shape[1])
+        rows = X if reduction is None else reduction.apply(X)
+        return cls(n_delays, clone(expansion).fit(gather_delays(rows, index, n_delays)), X.shape[1], reduction)
 
     @classmethod
-    def restore(cls, n_delays: int, expansion: Any, n_features: int) -> "SignalPath":
+    def restore(cls, n_delays: int, expansion: Any, n_features: int, reduction: Reduction | None) -> "SignalPath":
         """The path with an expansion that needs no fitting any more."""
         if isinstance(expansion, QuadraticExpansion | str):
-            expansion = QuadraticExpansion().fit(np.zeros((1, n_features * n_delays)))
+            n_reduced = n_features if reduction is None else len(reduction.components)
+            expansion = QuadraticExpansion().fit(np.zeros((1, n_reduced * n_delays)))
         if expansion is not None and not _is_fitted(expansion):
             raise ValueError(f"{expansion!r} is not fitted: give the one that the model has as expansion_")
-        return cls(n_delays, expansion, n_features)
+        return cls(n_delays, expansion, n_features, reduction)
 
     def forget(self) -> None:
         """Begin a new episode."""
-        self.history = np.empty((0, self.n_features_in))
+        self.history = np.empty((0, self.n_reduced))
+
+    def reduce(self, X: FloatArray) -> FloatArray:
+        """Samples in their principal components, if these are wanted; what all the rest begins with."""
+        return X if self.reduction is None else self.reduction.apply(X)
 
     def plan(self, X: FloatArray, starts: BoolArray, *, continued: bool) -> Plan:
-        """What X will give, by itself or as a continuation of what is remembered."""
+        """What (reduced) X will give, by itself or as a continuation of what is remembered."""
         if self.n_delays == 1:
             return Plan(X, None, starts)
         history = self.history if continued else self.history[:0]
@@ -100,7 +147,7 @@ class SignalPath:
         return np.ascontiguousarray(self.transformer.transform(rows), dtype=rows.dtype)
 
     def remember(self, X: FloatArray, starts: BoolArray) -> None:
-        """Keep what the next rows of the open episode will need of X."""
+        """Keep what the next rows of the open episode will need of (reduced) X."""
         if self.n_delays == 1:
             return
         rows = np.concatenate([self.history, X])

@@ -10,16 +10,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
 
-from biosfa.kernels._jit import jit
+from biosfa.kernels.finite import all_finite
 from biosfa.typing import FloatArray, IntArray
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 def check_samples(
-    estimator: BaseEstimator, X: ArrayLike, *, reset: bool, min_samples: int = 1, n_streams: int | None = None
+    estimator: BaseEstimator,
+    X: ArrayLike,
+    *,
+    reset: bool,
+    min_samples: int = 1,
+    n_streams: int | None = None,
+    allow_nan: bool = False,
 ) -> FloatArray:
-    """X as a finite, C-contiguous float64 or float32 array of shape (n_samples, n_features).
+    """X as a finite, C-contiguous float64 or float32 array of shape (n_samples, n_features), NaN only where allowed.
 
     Arrays that already are just that skip scikit-learn's slower path. Rows of parallel streams take turns.
     """
@@ -45,25 +51,24 @@ def check_samples(
             ensure_all_finite=False,
             ensure_min_samples=min_samples,
         )
-    if not _all_finite(checked.reshape(-1)):
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(checked))[0])
+    if not all_finite(checked.reshape(-1)):
+        wrong = np.isinf(checked) if allow_nan else ~np.isfinite(checked)
+        if not wrong.any():
+            return checked
+        row, column = (int(i) for i in np.argwhere(wrong)[0])
         kind = "NaN" if np.isnan(checked[row, column]) else "infinity"
         place = f"row {row}" if n_streams is None else f"step {row // n_streams}, stream {row % n_streams}"
         names = getattr(estimator, "feature_names_in_", None)
         name = "" if names is None else f" ({names[column]!r})"
         raise ValueError(
-            f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first."
+            f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first"
+            + (
+                ', or let missing="break" end the episode there.'
+                if kind == "NaN" and hasattr(estimator, "missing")
+                else "."
+            )
         )
     return checked
-
-
-@jit
-def _all_finite(values: FloatArray) -> bool:
-    """Whether no value is NaN or Inf: x · 0 is 0 for all others."""
-    total = 0.0
-    for i in range(values.shape[0]):
-        total += values[i] * 0.0
-    return total == 0.0
 
 
 def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: IntArray | None) -> Any:

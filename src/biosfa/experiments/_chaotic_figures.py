@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.experiments._diagram import draw_network
 from biosfa.experiments._runner import Arrays
-from biosfa.experiments._style import COLORS, band, figure, save
+from biosfa.presentation.style import COLORS, band, figure, save
 
 FIRST_SHOWN = 100  # earlier errors say only where the weights began
 

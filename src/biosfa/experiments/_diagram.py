@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Ellipse
 
 from biosfa.estimators._bio_sfa import BioSFA
-from biosfa.experiments._style import COLORS
+from biosfa.presentation.style import COLORS
 
 MOST_INPUTS, MOST_OUTPUTS = 6, 4
 

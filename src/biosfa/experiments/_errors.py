@@ -1,5 +1,7 @@
 """Errors of experiments."""
 
+from biosfa.exceptions import UserError
 
-class ExperimentError(Exception):
-    """Something the user can mend, said in one line."""
+
+class ExperimentError(UserError):
+    """Something is wrong with what was asked for, or with the folder for it."""

@@ -12,7 +12,7 @@ from biosfa.analysis._gratings import FREQUENCIES, ORIENTATIONS
 from biosfa.datasets import ImageSequences
 from biosfa.experiments._patches import Patches
 from biosfa.experiments._runner import Arrays
-from biosfa.experiments._style import COLORS, band, bare, figure, mosaic, save
+from biosfa.presentation.style import COLORS, band, bare, figure, mosaic, save
 from biosfa.typing import Float64Array
 
 NAMES = {"bio-sfa": "Bio-SFA", "reversible": "reversible rule"}

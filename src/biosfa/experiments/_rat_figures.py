@@ -12,7 +12,7 @@ from matplotlib.patches import FancyArrowPatch, Rectangle
 from biosfa.datasets._rat_camera import FIELD
 from biosfa.datasets.rat import RatStream
 from biosfa.experiments._runner import Arrays
-from biosfa.experiments._style import COLORS, bare, figure, mosaic, save
+from biosfa.presentation.style import COLORS, bare, figure, mosaic, save
 from biosfa.typing import Float64Array
 
 NAMES = {

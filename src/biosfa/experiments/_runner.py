@@ -21,8 +21,8 @@ import numpy as np
 from biosfa import __version__
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.experiments._errors import ExperimentError
-from biosfa.experiments._progress import Progress
 from biosfa.io.atomic import LITTER, replace_file
+from biosfa.presentation.progress import Progress
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -11,7 +11,7 @@ import numpy as np
 from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._report import Report
 from biosfa.experiments._runner import Advance, Arrays, RunFolder, Task, run_tasks, write_arrays, write_json
-from biosfa.experiments._style import figure, save
+from biosfa.presentation.style import figure, save
 from biosfa.typing import Float64Array
 
 

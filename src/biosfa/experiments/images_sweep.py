@@ -13,11 +13,11 @@ from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._schedules import Annealed
 from biosfa.exceptions import DivergenceError
 from biosfa.experiments._patches import FRAMES, Patches, load_patches
-from biosfa.experiments._progress import Progress
 from biosfa.experiments._runner import RunFolder, digest
 from biosfa.experiments._sweep import Grid, SweepText, run_sweep
 from biosfa.experiments.images import DEFAULT_SEED
 from biosfa.kernels.moments import Moments
+from biosfa.presentation.progress import Progress
 
 GRID = Grid(
     ("alpha", "beta", "tau"),

@@ -7,6 +7,9 @@ from scipy.linalg import eigh, qr
 
 from biosfa.typing import Float64Array, FloatArray
 
+LEAST_VARIANCE = 1e-12  # of a principal component, relative to the largest: below, it is rounding
+PART = 1e-4  # of a unit vector: what has less does not take part in it
+
 
 class SlowDirections(NamedTuple):
     """Solution of min tr VᵀC_ẋẋV subject to VᵀC_xxV = I, in order of slowness."""
@@ -50,6 +53,14 @@ def slow_directions_within(W: FloatArray, C_xx: Float64Array, C_dot: Float64Arra
     return within._replace(directions=within.directions @ W)
 
 
+def principal_directions(C_xx: Float64Array, n_components: int) -> Float64Array:
+    """Directions of largest variance, each made to give variance 1; fewer than asked for if the rank is less."""
+    m = len(C_xx)
+    variance, V = eigh(C_xx, subset_by_index=[m - n_components, m - 1])
+    found = variance > LEAST_VARIANCE * max(float(variance[-1]), 0.0)
+    return fixed_signs((V[:, found] / np.sqrt(variance[found])).T[::-1])
+
+
 def redundant_columns(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype[np.intp]]:
     """Columns without which the rest still has the full rank, by pivoting on the correlations."""
     if rank == len(C_xx):
@@ -57,6 +68,16 @@ def redundant_columns(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype
     scale = to_unit_variance(C_xx)
     _, order = qr(C_xx * np.outer(scale, scale), mode="r", pivoting=True)
     return np.sort(order[rank:])
+
+
+def dependent_columns(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype[np.intp]]:
+    """Columns that vary and take part in a linear dependence, from the null space of the correlations."""
+    varies = np.flatnonzero(np.diag(C_xx) > 0.0)
+    C = C_xx[np.ix_(varies, varies)]
+    scale = to_unit_variance(C)
+    _, V = eigh(C * np.outer(scale, scale))
+    null = V[:, : len(varies) - rank]
+    return varies[np.abs(null).max(axis=1) > PART] if null.size else varies[:0]
 
 
 def to_unit_variance(C_xx: Float64Array) -> Float64Array:

@@ -17,13 +17,14 @@ class _Rate(ProgressColumn):
         speed = task.finished_speed or task.speed
         if speed is None:
             return Text("")
-        return Text(f"{speed / 1e6:,.1f} M steps/s" if speed >= 1e5 else f"{speed:,.0f} steps/s")
+        unit = task.fields["unit"]
+        return Text(f"{speed / 1e6:,.1f} M {unit}/s" if speed >= 1e5 else f"{speed:,.0f} {unit}/s")
 
 
 class Progress:
     """Progress of a run in steps; may be advanced from any thread."""
 
-    def __init__(self, title: str, total: int) -> None:
+    def __init__(self, title: str, total: int | None, unit: str = "steps") -> None:
         self._bar = RichProgress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -37,7 +38,7 @@ class Progress:
             disable=not sys.stderr.isatty(),
             transient=True,
         )
-        self._task = self._bar.add_task(title, total=total)
+        self._task = self._bar.add_task(title, total=total, unit=unit)
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -57,3 +58,7 @@ class Progress:
         """Count steps."""
         with self._lock:
             self._bar.advance(self._task, steps)
+
+    def reach(self, steps: int, fraction: float) -> None:
+        """Say how many steps were made, and what part of all of them this is."""
+        self._bar.update(self._task, completed=steps, total=steps / fraction if fraction > 0.0 else None)

@@ -1,0 +1,5 @@
+"""``python -m biosfa`` is the command ``biosfa``."""
+
+from biosfa.cli import main
+
+main()

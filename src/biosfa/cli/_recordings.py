@@ -1,0 +1,290 @@
+"""Commands for people's own recordings."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from biosfa.recordings._run import Run
+
+PANEL = "Your own recordings"
+FORMATS = ".npy, .npz, .csv, .tsv, .parquet, .h5, .zarr (FILE::NAME for one of several arrays), a folder of these, or -"
+
+
+class Solver(StrEnum):
+    """How to find slow features."""
+
+    exact = "exact"
+    bio = "bio"
+
+
+class Missing(StrEnum):
+    """What to do about gaps."""
+
+    stop = "raise"
+    end = "break"
+
+
+class Expansion(StrEnum):
+    """What is done to samples first."""
+
+    quadratic = "quadratic"
+
+
+Inputs = Annotated[list[str], typer.Argument(help=f"Files with a sample a row: {FORMATS}.", metavar="INPUT...")]
+ModelFile = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
+Columns = Annotated[
+    str | None, typer.Option(help="Columns that are samples, names or numbers from 0: a,b,c.", show_default="all")
+]
+Time = Annotated[str | None, typer.Option(help="Column of time; a jump in it is a gap.")]
+MaxStep = Annotated[
+    float | None, typer.Option(help="Longest step in time that is no gap.", show_default="1.5 × the median")
+]
+Episodes = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows of each episode; or a file with the length of each; or the column whose values tell them apart.",
+        show_default="one a file",
+    ),
+]
+MissingOption = Annotated[
+    Missing,
+    typer.Option(
+        "--missing",
+        help="Rows with a missing value, and jumps in time: [b]raise[/b] an error, or [b]break[/b] the episode there.",
+    ),
+]
+Joined = Annotated[bool, typer.Option("--joined", help="Each file continues the one before it.")]
+CheckpointEvery = Annotated[float, typer.Option(min=0, help="Seconds between checkpoints; 0 for none.")]
+Components = Annotated[int, typer.Option("--components", "-k", min=1, help="Slow features to find.")]
+Delays = Annotated[int, typer.Option(min=1, help="Samples in a delay vector.")]
+Local = Annotated[
+    bool, typer.Option("--local", help="With bio: the paper's local rule, which needs many more samples.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the network's first weights.")]
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """What is wrong with files, models or settings becomes an error of one line."""
+    from biosfa.exceptions import DivergenceError, UserError
+
+    try:
+        yield
+    except (ValueError, DivergenceError, MemoryError) as error:
+        raise UserError(str(error)) from error
+
+
+def fit(
+    inputs: Inputs,
+    components: Components,
+    out: Annotated[Path, typer.Option(help="Model file to write.")],
+    solver: Annotated[
+        Solver,
+        typer.Option(help="[b]exact[/b], in memory m² for m (expanded) columns, or [b]bio[/b]: Bio-SFA, online."),
+    ] = Solver.exact,
+    local: Local = False,
+    pca: Annotated[int | None, typer.Option(min=1, help="Reduce to so many principal components first.")] = None,
+    expand: Annotated[Expansion | None, typer.Option(help="Find features among all products of two columns.")] = None,
+    delays: Delays = 1,
+    lag: Annotated[int, typer.Option(min=1, help="With exact: samples between the two of a difference.")] = 1,
+    epochs: Annotated[int, typer.Option(min=1, help="With bio: passes over the input.")] = 1,
+    seed: Seed = 0,
+    columns: Columns = None,
+    time: Time = None,
+    max_step: MaxStep = None,
+    episodes: Episodes = None,
+    missing: MissingOption = Missing.stop,
+    joined: Joined = False,
+    checkpoint_every: CheckpointEvery = 30.0,
+) -> None:
+    """Find the slow features of recordings, of any size, and write a model.
+
+    Killed or stopped, the same command goes on from its last checkpoint, and so does [b]biosfa resume[/b].
+    """
+    with one_line_errors():
+        from biosfa.recordings import _notes, _run
+
+        options = _run.FitOptions(
+            inputs=[name if name == "-" else str(Path(name).absolute()) for name in inputs],
+            components=components,
+            solver=solver.value,
+            local=local,
+            pca=pca,
+            expand=expand and expand.value,
+            delays=delays,
+            lag=lag,
+            epochs=epochs,
+            seed=seed,
+            **_stream_options(columns, time, max_step, episodes, missing, joined),
+        )
+        _notes.before(options)
+        _say(_run.fit(options, out, checkpoint_every=checkpoint_every))
+
+
+def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
+    """Go on with a fit that was stopped or killed; it ends with the same model, bit for bit."""
+    with one_line_errors():
+        from biosfa.recordings import _run
+
+        _say(_run.resume(model, checkpoint_every=checkpoint_every))
+
+
+def transform(
+    model: ModelFile,
+    inputs: Inputs,
+    out: Annotated[str, typer.Option(help="File to write, in any of the formats; - for CSV on standard output.")],
+    columns: Columns = None,
+    time: Time = None,
+    max_step: MaxStep = None,
+    episodes: Episodes = None,
+    missing: MissingOption = Missing.stop,
+    joined: Joined = False,
+) -> None:
+    """Write the slow features of recordings, a row for each of theirs; nan where there is none."""
+    with one_line_errors():
+        from biosfa.recordings import _features
+
+        options = _stream_options(columns, time, max_step, episodes, missing, joined)
+        n_rows = _features.transform(str(model), inputs, out, **options)
+        if out != "-":
+            print(f"{out}: {n_rows:,} rows")
+
+
+def inspect(
+    model: ModelFile, json: Annotated[bool, typer.Option("--json", help="Everything, for programs.")] = False
+) -> None:
+    """Say what is in a model file: settings, samples seen, slowness, health of the weights."""
+    with one_line_errors():
+        from biosfa.recordings import _inspection
+
+        found = _inspection.inspect(str(model))
+        if json:
+            from json import dumps
+
+            print(dumps(found, indent=2))
+        else:
+            print(_inspection.as_text(found))
+
+
+def plot(
+    model: ModelFile,
+    inputs: Inputs,
+    out: Annotated[
+        Path | None, typer.Option(help="Picture to write: .png, .svg or .pdf.", show_default="MODEL.png")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffling.")] = 0,
+    columns: Columns = None,
+    time: Time = None,
+    max_step: MaxStep = None,
+    episodes: Episodes = None,
+    missing: MissingOption = Missing.stop,
+    joined: Joined = False,
+) -> None:
+    """Draw slow features over time, how slow they are beside inputs shuffled in time, and their weights.
+
+    Looks at the first 100,000 samples.
+    """
+    with one_line_errors():
+        from biosfa.recordings import _features, _picture
+
+        options = _stream_options(columns, time, max_step, episodes, missing, joined)
+        slow = _features.slow_model(str(model))
+        stream = _features.stream_for(slow, inputs, **options)
+        target = out or model.with_suffix(".png")
+        found = _picture.plot(slow, stream, target, seed=seed)
+        real = int((found["delta_values"] < found["surrogates"][:, 0].min()).sum())
+        print(f"{real} of {len(found['delta_values'])} features are slower than any of inputs shuffled in time")
+        print(f"picture: {target}")
+
+
+def stream(
+    components: Components,
+    model: Annotated[
+        Path | None, typer.Option(help="Model file to go on with, if there is one, and to keep what is learned in.")
+    ] = None,
+    local: Local = False,
+    delays: Delays = 1,
+    expand: Annotated[Expansion | None, typer.Option(help="Find features among all products of two columns.")] = None,
+    forget: Annotated[float | None, typer.Option(min=10, help="Samples to look back over, if things change.")] = None,
+    seed: Seed = 0,
+    columns: Columns = None,
+    time: Time = None,
+    max_step: MaxStep = None,
+    episodes: Episodes = None,
+    missing: MissingOption = Missing.stop,
+    checkpoint_every: CheckpointEvery = 30.0,
+) -> None:
+    """Learn from CSV on standard input, and answer each line at once with its slow features.
+
+    As in [b]tail -f log.csv | biosfa stream --components 3[/b]. Answers are nan until there are features. They take up
+    what was learned whenever 1.6% more lines have come.
+    """
+    with one_line_errors():
+        from biosfa.estimators._bio_sfa import BioSFA
+        from biosfa.recordings import _live
+
+        if model is not None and model.exists():
+            net = BioSFA.load(model)
+            if net.n_components != components:
+                raise ValueError(f"{model} has {net.n_components} features, not {components}")
+        else:
+            net = BioSFA(
+                components,
+                preconditioner=None if local else "whiten",
+                expansion=expand and expand.value,
+                n_delays=delays,
+                forget=forget,
+                random_state=seed,
+            )
+        options = _stream_options(columns, time, max_step, episodes, missing, joined=False)
+        _live.answer(net, sys.stdin.fileno(), sys.stdout.buffer, keep=model, every=checkpoint_every, **options)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make these part of a command."""
+    for command in (fit, resume, transform, inspect, plot, stream):
+        app.command(rich_help_panel=PANEL)(command)
+
+
+def _stream_options(
+    columns: str | None,
+    time: str | None,
+    max_step: float | None,
+    episodes: str | None,
+    missing: Missing,
+    joined: bool,
+) -> dict[str, Any]:
+    return {
+        "columns": None if columns is None else [name.strip() for name in columns.split(",")],
+        "time": time,
+        "max_step": max_step,
+        "episodes": _episodes(episodes),
+        "missing": missing.value,
+        "joined": joined,
+    }
+
+
+def _episodes(given: str | None) -> int | str | list[int] | None:
+    """A number of rows, lengths from a file, or the name of a column."""
+    if given is None or (not given.isdigit() and not Path(given).is_file()):
+        return given
+    if given.isdigit():
+        return int(given)
+    words = Path(given).read_text().replace(",", " ").split()
+    if not words or not all(word.isdigit() for word in words):
+        raise ValueError(f"{given} should have the length of each episode, whole numbers with blanks between them")
+    return [int(word) for word in words]
+
+
+def _say(run: "Run") -> None:
+    """What came of a fit."""
+    from biosfa.recordings import _notes
+
+    for line in _notes.after(run):
+        print(line)

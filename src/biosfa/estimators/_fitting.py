@@ -1,0 +1,190 @@
+"""``fit`` in steps of a chunk, so that it can be watched, stopped, and taken up again."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from biosfa.estimators._signal import Reduction
+from biosfa.io import Chunk
+from biosfa.io._stream import Position
+from biosfa.io.model_file import Arrays
+from biosfa.kernels.moments import Moments
+from biosfa.typing import BoolArray, FloatArray
+
+
+class Source(Protocol):
+    """What samples come from, as often as they are asked for."""
+
+    def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
+        """Chunks from a position on."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An array as a source of one chunk."""
+
+    chunk: Chunk
+
+    def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
+        """The chunk."""
+        yield self.chunk
+
+
+@dataclass
+class Episodes:
+    """How many episodes came, and how many of them were too short to teach anything."""
+
+    needed: int  # rows
+    n_episodes: int = 0
+    n_short: int = 0
+    open_rows: int = 0  # of the last one, which may go on
+
+    def add(self, starts: BoolArray) -> None:
+        """Count the rows of a chunk."""
+        cuts = np.flatnonzero(starts)
+        if not len(cuts):
+            self.open_rows += len(starts)
+            return
+        self.open_rows += int(cuts[0])
+        self.close()
+        self.n_short += int(np.count_nonzero(np.diff(cuts) < self.needed))
+        self.n_episodes += len(cuts) - 1
+        self.open_rows = len(starts) - int(cuts[-1])
+
+    def close(self) -> None:
+        """End the open episode, if there is one."""
+        if self.open_rows:
+            self.n_episodes += 1
+            self.n_short += self.open_rows < self.needed
+        self.open_rows = 0
+
+
+class Learner(Protocol):
+    """What learns: an estimator."""
+
+    pca: int | None
+    n_epochs: int
+
+    def _rows_needed(self) -> int:
+        """Rows of an episode from which something can be learned."""
+
+    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None) -> None:
+        """Make ready, given the first chunk."""
+
+    def _take(self, X: FloatArray, starts: BoolArray, **learning: Any) -> None:
+        """Learn from a chunk."""
+
+    def _finish(self, position: Position, episodes: Episodes) -> None:
+        """Make the best of what was learned, given where the stream ended and what episodes it had."""
+
+    def end_episode(self) -> Any:
+        """Close the open episode."""
+
+
+class Fitting:
+    """The passes of ``fit`` over a source: one for principal components, if they are wanted, the rest to learn."""
+
+    def __init__(self, estimator: Learner, source: Source, **learning: Any) -> None:
+        self._estimator = estimator
+        self._source = source
+        self._learning = learning
+        self.position: Position | None = None  # in the present pass
+        self.end = Position()  # where the last one ended
+        self.epoch = 0  # passes made to learn
+        self.begun = False  # whether the estimator has learned something
+        self.episodes = Episodes(estimator._rows_needed())
+        self._moments: Moments | None = None  # while principal components are being found
+        self._reduction: Reduction | None = None
+
+    @property
+    def n_passes(self) -> int:
+        """Passes over the source."""
+        return self._estimator.n_epochs + (self._estimator.pca is not None)
+
+    @property
+    def passes_made(self) -> int:
+        """Those that have ended."""
+        reduced = self._estimator.pca is not None and (self.begun or self._reduction is not None)
+        return self.epoch + reduced
+
+    @property
+    def n_rows(self) -> int:
+        """Rows gone through, in all passes."""
+        return self.passes_made * self.end.n_rows + (0 if self.position is None else self.position.n_rows)
+
+    def steps(self) -> Iterator[Chunk]:
+        """Do the work, a chunk at a time; what was done can be kept after each.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to learn from.
+        """
+        pca = self._estimator.pca
+        if pca is not None and self.passes_made == 0:
+            for chunk in self._chunks():
+                if self._moments is None:
+                    self._moments = Moments(chunk.samples.shape[1])
+                self._moments.add_samples(chunk.samples)
+                yield chunk
+            if self._moments is not None:
+                self._reduction = Reduction.of(self._moments, pca)
+                self._moments = None
+        while self.epoch < self._estimator.n_epochs:
+            for chunk in self._chunks():
+                if not self.begun:
+                    self._estimator._begin(chunk.samples, chunk.starts, self._reduction)
+                    self.begun = True
+                self._estimator._take(chunk.samples, chunk.starts, **self._learning)
+                if self.epoch == 0:
+                    self.episodes.add(chunk.starts)
+                yield chunk
+            if not self.begun:
+                raise ValueError(f"there are no samples to learn from: {self.end.n_rows} rows, all of them missing")
+            self._estimator.end_episode()
+            self.episodes.close()
+            self.epoch += 1
+        self._estimator._finish(self.end, self.episodes)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        """The rest of a pass; chunks of nothing but gaps are passed over."""
+        for chunk in self._source.chunks(self.position):
+            self.position = chunk.position
+            if len(chunk.samples):
+                yield chunk
+        if self.position is not None:
+            self.end = self.position
+        self.position = None
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """All of it but the estimator and the source, as JSON data and arrays."""
+        arrays: Arrays = {}
+        moments = self._moments
+        if moments is not None:
+            arrays |= {"fitting.mean": moments.mean, "fitting.scatter": moments.scatter}
+        if self._reduction is not None and not self.begun:
+            arrays |= {"fitting.pca_mean": self._reduction.mean, "fitting.pca": self._reduction.components}
+        scalars = {
+            "position": None if self.position is None else self.position.to_json(),
+            "end": self.end.to_json(),
+            "epoch": self.epoch,
+            "begun": self.begun,
+            "n_samples": None if moments is None else moments.n_samples,
+            "episodes": asdict(self.episodes),
+        }
+        return scalars, arrays
+
+    def restore(self, scalars: dict[str, Any], arrays: Arrays) -> Self:
+        """Take back what :meth:`state` gave, and the estimator as it was then."""
+        self.position = None if scalars["position"] is None else Position.from_json(scalars["position"])
+        self.end = Position.from_json(scalars["end"])
+        self.epoch, self.begun = scalars["epoch"], scalars["begun"]
+        self.episodes = Episodes(**scalars["episodes"])
+        if scalars["n_samples"] is not None:
+            self._moments = Moments(len(arrays["fitting.mean"]), scalars["n_samples"])
+            self._moments.mean, self._moments.scatter = arrays["fitting.mean"], arrays["fitting.scatter"]
+        if "fitting.pca" in arrays:
+            self._reduction = Reduction(arrays["fitting.pca_mean"], arrays["fitting.pca"])
+        return self

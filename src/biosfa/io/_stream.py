@@ -1,0 +1,363 @@
+"""A stream of samples from files: chunks of rows, and where episodes begin."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from biosfa.episodes import rows_with_nan, without_missing
+from biosfa.exceptions import InputError
+from biosfa.io.tables import Block, Cursor, Sliced, Table, is_table, open_table
+from biosfa.kernels.finite import all_finite
+from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
+
+CHUNK_BYTES = 2**23
+CHUNK_ROWS = 64  # at least, however many columns there are
+JUMP = 1.5  # a step in time that is longer than so many usual ones is a gap
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where in a stream one is, and what must be remembered of the rows before; JSON data."""
+
+    table: int = 0
+    cursor: Cursor = ()
+    row: int = 0  # in the table
+    time: float | None = None  # of the last row
+    max_step: float | None = None  # in time
+    label: str | None = None  # of the last row's episode
+    broken: bool = False  # whether the last row was missing
+    n_rows: int = 0  # of all tables so far
+    n_skipped: int = 0  # missing ones among them
+    n_broken: int = 0  # pairs of consecutive rows that a gap has parted
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> Self:
+        """Back from JSON data."""
+        return cls(**{**content, "cursor": tuple(content["cursor"])})
+
+
+class Chunk(NamedTuple):
+    """Consecutive samples, without those that are missing."""
+
+    samples: FloatArray  # (n_samples, n_features)
+    starts: BoolArray  # which of these begin an episode
+    kept: BoolArray | None  # which rows of the input these are; None if all
+    position: Position  # after it
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the input, missing ones included."""
+        return len(self.samples) if self.kept is None else len(self.kept)
+
+
+class Stream:
+    """Samples that come in chunks, from one or several tables; made by :func:`open_stream`.
+
+    It can be gone through as often as one likes, from any :class:`Position` on.
+
+    Attributes
+    ----------
+    feature_names : list of str
+        Names of the columns that are samples; x0, x1, … where the files have none.
+    named : bool
+        Whether the files have names for their columns.
+    chunk_size : int
+        Rows of a chunk, at most.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str | os.PathLike[str] | Table],
+        *,
+        chunk_size: int | None,
+        columns: Sequence[str | int] | None,
+        time: str | int | None,
+        max_step: float | None,
+        episodes: int | str | IntArray | None,
+        missing: str,
+        joined: bool,
+    ) -> None:
+        self._sources = list(sources)
+        self._columns = columns
+        self._time = time
+        self._max_step = max_step
+        self._label = episodes if isinstance(episodes, str) else None
+        self._every = episodes if isinstance(episodes, int) else None
+        self._ends = np.cumsum(episodes) if isinstance(episodes, np.ndarray) else None
+        self._missing = missing
+        self._joined = joined
+        self.feature_names: list[str] = []
+        self._opened: tuple[int, Table] | None = None  # the last one
+        first = self._open(0)
+        features, _ = self._find_columns(first)
+        self.named = first.named
+        self.feature_names = [first.columns[i] for i in features]
+        self.chunk_size = chunk_size or max(CHUNK_ROWS, CHUNK_BYTES // (8 * len(first.columns)))
+        self._sizes = [_size(source) for source in self._sources]
+
+    @property
+    def n_features(self) -> int:
+        """Columns of a sample."""
+        return len(self.feature_names)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self.chunks()
+
+    def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
+        """Chunks from a position on, from the beginning by default.
+
+        Raises
+        ------
+        InputError
+            If a file cannot be read, has something else than numbers, or a gap where gaps are not allowed.
+        """
+        at = position or Position(max_step=self._max_step)
+        for index in range(at.table, len(self._sources)):
+            table = self._open(index)
+            features, labels = self._find_columns(table)
+            for block in table.blocks(at.cursor, self.chunk_size, features, labels):
+                chunk = self._chunk(table, block, at)
+                at = chunk.position
+                yield chunk
+            at = replace(at, table=index + 1, cursor=(), row=0)
+        if self._ends is not None and at.n_rows != self._ends[-1]:
+            raise InputError(f"the episodes' lengths add up to {self._ends[-1]} rows, but there are {at.n_rows}")
+
+    def fraction(self, position: Position) -> float:
+        """How much of the stream comes before a position, in bytes of its files."""
+        done: float = sum(self._sizes[: position.table])
+        if position.table < len(self._sources) and position.cursor:
+            done += self._sizes[position.table] * self._open(position.table).fraction(position.cursor)
+        return min(1.0, done / max(1, sum(self._sizes)))
+
+    def _chunk(self, table: Table, block: Block, at: Position) -> Chunk:
+        n = len(block.samples)
+        starts = np.zeros(n, np.bool_)
+        if at.row == 0:
+            starts[0] = at.table == 0 or not self._joined
+        if self._every is not None:
+            starts[(-at.row) % self._every :: self._every] = True
+        if self._ends is not None:
+            inside = self._ends[(self._ends >= at.n_rows) & (self._ends < at.n_rows + n)] - at.n_rows
+            starts[inside] = True
+        labels = list(block.labels)
+        after = replace(at, cursor=block.after, row=at.row + n, n_rows=at.n_rows + n)
+        if self._label is not None:
+            label = labels.pop()
+            starts[1:] |= label[1:] != label[:-1]
+            starts[0] |= at.label is not None and str(label[0]) != at.label
+            after = replace(after, label=str(label[-1]))
+        if self._time is not None:
+            starts, after = self._find_jumps(table, block, _seconds(labels[0]), starts, after)
+        if all_finite(block.samples.reshape(-1)) and not at.broken:
+            return Chunk(block.samples, starts, None, after)
+        unbroken = without_missing(block.samples, starts, self._find_missing(table, block), broken=at.broken)
+        after = replace(
+            after,
+            broken=unbroken.broken,
+            n_skipped=after.n_skipped + n - len(unbroken.samples),
+            n_broken=after.n_broken + unbroken.n_broken,
+        )
+        return Chunk(unbroken.samples, unbroken.starts, unbroken.kept, after)
+
+    def _find_jumps(
+        self, table: Table, block: Block, time: Float64Array, starts: BoolArray, after: Position
+    ) -> tuple[BoolArray, Position]:
+        """Where time does not go on as usual, an episode begins."""
+        steps = np.diff(time, prepend=np.nan if after.time is None else after.time)
+        usual = steps[~starts]
+        max_step = after.max_step
+        if max_step is None and np.isfinite(usual).any():
+            max_step = JUMP * float(np.nanmedian(usual))
+        jumps = ~starts & ~((steps > 0) & (steps <= (np.inf if max_step is None else max_step)))
+        if jumps.any() and self._missing == "raise":
+            row = int(np.flatnonzero(jumps)[0])
+            raise InputError(
+                f"{table.name}, {table.counts} {block.place + row}: time jumps by {steps[row]:.4g}, where steps up to "
+                f'{max_step:.4g} are usual. missing="break" (--missing break) ends the episode there'
+            )
+        n_broken = after.n_broken + int(np.count_nonzero(jumps))
+        return starts | jumps, replace(after, time=float(time[-1]), max_step=max_step, n_broken=n_broken)
+
+    def _find_missing(self, table: Table, block: Block) -> BoolArray:
+        """Rows that have a NaN."""
+        wrong = ~np.isfinite(block.samples)
+        if self._missing == "break":
+            wrong &= ~np.isnan(block.samples)
+        if wrong.any():
+            row, column = (int(i) for i in np.argwhere(wrong)[0])
+            value = block.samples[row, column]
+            advice = (
+                '. missing="break" (--missing break) leaves such rows out and ends the episode there'
+                if np.isnan(value)
+                else ", which is no measurement"
+            )
+            raise InputError(
+                f"{table.name}, {table.counts} {block.place + row}, column {self.feature_names[column]!r}: "
+                f"{value}{advice}"
+            )
+        return rows_with_nan(block.samples)
+
+    def _open(self, index: int) -> Table:
+        if self._opened is None or self._opened[0] != index:
+            source = self._sources[index]
+            self._opened = index, source if isinstance(source, Table) else open_table(source)
+        return self._opened[1]
+
+    def _find_columns(self, table: Table) -> tuple[list[int], list[int]]:
+        """Columns that are samples, and those that are time and episode."""
+        labels = [_index(table, column) for column in (self._time, self._label) if column is not None]
+        if self._columns is not None:
+            return [_index(table, column) for column in self._columns], labels
+        names = [name for i, name in enumerate(table.columns) if i not in labels]
+        if not names:
+            raise InputError(f"{table.name} has no columns that are samples")
+        if self.feature_names and sorted(names) != sorted(self.feature_names):
+            raise InputError(
+                f"{table.name} has the columns {_listed(names)}, but those of the first input are "
+                f"{_listed(self.feature_names)}"
+            )
+        return [table.columns.index(name) for name in self.feature_names or names], labels
+
+
+def open_stream(
+    source: Any,
+    chunk_size: int | None = None,
+    *,
+    columns: Sequence[str | int] | None = None,
+    time: str | int | None = None,
+    max_step: float | None = None,
+    episodes: int | str | ArrayLike | None = None,
+    missing: str = "raise",
+    joined: bool = False,
+) -> Stream:
+    """Samples from files of any size, as a stream that the estimators' ``fit`` takes, or chunk by chunk.
+
+    Parameters
+    ----------
+    source : path, list of paths, or array
+        Files: ``.npy``, ``.npz``, CSV (``.csv``, ``.tsv``, ``.txt``), Parquet, HDF5, Zarr; ``FILE::NAME`` for one of
+        several arrays in a file; a folder for all files in it. Or an array, or what is sliced like one. Each file is an
+        episode.
+    chunk_size : int, optional
+        Rows of a chunk, at most; about 8 MB by default.
+    columns : list of str or int, optional
+        Names, or numbers from 0, of the columns that are samples; by default all but those of time and episode.
+    time : str or int, optional
+        The column of time. Where it jumps, or runs back, is a gap.
+    max_step : float, optional
+        The longest step in time that is no gap, seconds where times are dates; 1.5 times the median by default.
+    episodes : int, list of int, or str, optional
+        So many rows in each episode; or the lengths of them; or the column whose values tell them apart.
+    missing : {"raise", "break"}, default="raise"
+        What to do about gaps, rows with a NaN and jumps in time: raise an error that names the place, or end the
+        episode there and leave rows with a NaN out.
+    joined : bool, default=False
+        Whether a file continues the one before it, rather than beginning an episode.
+
+    Returns
+    -------
+    Stream
+        Iterate over it for :class:`Chunk` s: ``samples``, and ``starts``, which tells the rows that begin an episode.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or has something else than numbers.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, os
+    >>> from biosfa import BioSFA
+    >>> from biosfa.io import open_stream
+    >>> X = np.random.default_rng(0).standard_normal((1000, 3)).cumsum(axis=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "walk.npy")
+    ...     np.save(path, X)
+    ...     stream = open_stream(path, chunk_size=300)
+    ...     net = BioSFA(1, random_state=0).fit(stream)
+    ...     for chunk in stream:
+    ...         net = net.partial_fit(chunk.samples, starts=chunk.starts)
+    >>> net.n_samples_seen_
+    2000
+    """
+    if missing not in ("raise", "break"):
+        raise ValueError(f"missing must be 'raise' or 'break'; got {missing!r}")
+    sizes: int | str | IntArray | None = episodes if isinstance(episodes, str) else None
+    if isinstance(episodes, int | np.integer):
+        sizes = int(episodes)
+    elif episodes is not None and not isinstance(episodes, str):
+        sizes = np.asarray(episodes, dtype=np.int64)
+    if sizes is not None and not isinstance(sizes, str) and (np.size(sizes) == 0 or np.min(sizes) < 1):
+        raise ValueError(f"every episode needs at least one row; got episodes={episodes!r}")
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"chunk_size must be at least 1; got {chunk_size!r}")
+    return Stream(
+        _sources(source),
+        chunk_size=chunk_size,
+        columns=columns,
+        time=time,
+        max_step=max_step,
+        episodes=sizes,
+        missing=missing,
+        joined=joined,
+    )
+
+
+def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
+    """Files, with folders replaced by what is in them, in the order of their numbers and names."""
+    if isinstance(source, Table):
+        return [source]
+    if hasattr(source, "shape"):
+        return [Sliced("the array", source)]
+    if not isinstance(source, str | os.PathLike):
+        return [found for each in source for found in _sources(each)]
+    path = Path(source)
+    if not path.is_dir() or path.suffix.lower() == ".zarr":
+        return [source]
+    files = [file for file in path.iterdir() if is_table(file) and not file.name.startswith(".")]
+    if not files:
+        raise InputError(f"{path} has no files of samples")
+    files.sort(key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)])
+    return [*files]
+
+
+def _size(source: str | os.PathLike[str] | Table) -> int:
+    if isinstance(source, Table):
+        return 8 * (source.n_rows or 0) * len(source.columns)
+    path = Path(os.fspath(source).partition("::")[0])
+    return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
+
+
+def _index(table: Table, column: str | int) -> int:
+    """The number of a column, from its name or number."""
+    if isinstance(column, str) and column in table.columns:
+        return table.columns.index(column)
+    if str(column).isdigit() and int(column) < len(table.columns):
+        return int(column)
+    raise InputError(f"{table.name} has no column {column!r}; it has {_listed(table.columns)}")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _seconds(time: np.ndarray[Any, Any]) -> Float64Array:
+    """Times as numbers: dates as seconds since 1970."""
+    if time.dtype.kind == "M":
+        seconds: Float64Array = time.astype("datetime64[ns]").astype(np.int64).astype(np.float64) * 1e-9
+        return seconds
+    try:
+        return time.astype(np.float64)
+    except (ValueError, TypeError):
+        raise InputError(f"the column of time has {time[0]!r}, which is neither a number nor a date") from None

@@ -1,0 +1,140 @@
+"""NumPy's own files, read as streams: ``.npy``, and the members of ``.npz``, compressed or not."""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from biosfa.exceptions import InputError
+from biosfa.io.tables._table import Block, Cursor, Table, TableWriter, split, two_dimensions
+from biosfa.typing import FloatArray
+
+
+class Npy(Table):
+    """An array in NumPy's format; rows are read when they are asked for.
+
+    Read, not mapped: pages of a map would count as memory of the process, and a file that is cut short under a map ends
+    the process.
+    """
+
+    def __init__(self, path: Path, member: str | None = None) -> None:
+        self._path = path
+        self._member = member
+        name = str(path) if member is None else f"{path}::{member}"
+        with self._open() as file:
+            try:
+                version = npy.read_magic(file)
+                read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+                shape, by_column, self._dtype = read(file)
+            except ValueError as error:
+                raise InputError(f"{name} is not a NumPy array, or is damaged: {error}") from None
+            self._begin = file.tell()
+        if self._dtype.kind not in "fiub":
+            raise InputError(f"{name} holds {self._dtype}, not real numbers")
+        n_rows, n_columns = two_dimensions(name, shape)
+        self._by_column = by_column and n_columns > 1
+        super().__init__(name, n_columns, n_rows)
+
+    def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
+        """Rows read one block after the other."""
+        assert self.n_rows is not None
+        n_columns = len(self.columns)
+        begin = cursor[0] if cursor else 0
+        with self._open() as file:
+            while begin < self.n_rows:
+                n = min(size, self.n_rows - begin)
+                if self._by_column:
+                    rows = np.empty((n_columns, n), self._dtype).T
+                    for column in range(n_columns):
+                        self._fill(file, column * self.n_rows + begin, rows[:, column], begin)
+                else:
+                    rows = np.empty((n, n_columns), self._dtype)
+                    self._fill(file, begin * n_columns, rows.reshape(-1), begin)
+                begin += n
+                yield split(rows, features, labels, begin - n, (begin,))
+
+    def _fill(self, file: IO[bytes], element: int, into: np.ndarray[Any, Any], row: int) -> None:
+        """Read values from an element of the array on."""
+        try:
+            file.seek(self._begin + element * self._dtype.itemsize)
+            n_bytes: int = file.readinto(into.data.cast("B"))  # type: ignore[attr-defined]
+        except (OSError, EOFError, zipfile.BadZipFile) as error:
+            raise InputError(f"{self.name}, row {row}: it cannot be read ({error})") from None
+        if n_bytes < into.nbytes:
+            raise InputError(
+                f"{self.name} is truncated: it should have {self.n_rows} rows, and ends after row {row} at the latest"
+            )
+
+    def _open(self) -> IO[bytes]:
+        if self._member is None:
+            return open(self._path, "rb", buffering=0)
+        try:
+            return zipfile.ZipFile(self._path).open(f"{self._member}.npy")
+        except zipfile.BadZipFile as error:
+            raise InputError(f"{self._path} is not an .npz file, or is damaged: {error}") from None
+
+
+def members(path: Path) -> list[str]:
+    """Names of the arrays in an ``.npz`` file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    except zipfile.BadZipFile as error:
+        raise InputError(f"{path} is not an .npz file, or is damaged: {error}") from None
+
+
+class NpyWriter(TableWriter):
+    """Writes the header first, and again when the number of rows is known; NumPy leaves room for that."""
+
+    def __init__(self, path: Path, columns: list[str]) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115 (it is closed by close)
+        self._n_columns = len(columns)
+        self._n_rows = 0
+        self._dtype: np.dtype[Any] = np.dtype(np.float64)
+        self._header()
+
+    def write(self, rows: FloatArray) -> None:
+        """Append rows."""
+        if self._n_rows == 0:
+            self._dtype = rows.dtype
+        self._file.write(np.ascontiguousarray(rows, dtype=self._dtype).data)
+        self._n_rows += len(rows)
+
+    def close(self) -> None:
+        """Write the header again."""
+        self._file.seek(0)
+        self._header()
+        self._file.close()
+
+    def _header(self) -> None:
+        header = {
+            "descr": npy.dtype_to_descr(self._dtype),
+            "fortran_order": False,
+            "shape": (self._n_rows, self._n_columns),
+        }
+        npy.write_array_header_1_0(self._file, header)
+
+
+class NpzWriter(TableWriter):
+    """One member, ``features``: written beside as ``.npy``, then packed."""
+
+    def __init__(self, path: Path, columns: list[str]) -> None:
+        self._path = path
+        self._beside = path.with_name(path.name + ".npy-tmp-biosfa")
+        self._writer = NpyWriter(self._beside, columns)
+
+    def write(self, rows: FloatArray) -> None:
+        """Append rows."""
+        self._writer.write(rows)
+
+    def close(self) -> None:
+        """Pack what was written."""
+        try:
+            self._writer.close()
+            with zipfile.ZipFile(self._path, "w", allowZip64=True) as archive:
+                archive.write(self._beside, "features.npy")
+        finally:
+            self._beside.unlink()

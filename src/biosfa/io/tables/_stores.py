@@ -1,0 +1,116 @@
+"""Datasets of HDF5 and Zarr: files that hold several arrays under names."""
+
+from pathlib import Path
+from typing import Any
+
+from biosfa.exceptions import InputError
+from biosfa.io.tables._table import Sliced, TableWriter
+from biosfa.typing import FloatArray
+
+DATASET = "features"  # what is written is called so
+ROWS = 4096  # of a chunk in the file
+
+
+def _module(name: str, extra: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(f"this needs {name}: pip install 'biosfa[{extra}]'") from None
+
+
+def open_hdf5(path: Path, dataset: str | None) -> Sliced:
+    """A dataset of an HDF5 file."""
+    h5py = _module("h5py", "hdf5")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise InputError(f"{path} is not an HDF5 file, or is damaged: {error}") from None
+    found: list[str] = []
+    file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
+    name = chosen(path, dataset, found)
+    return Sliced(f"{path}::{name}", file[name])
+
+
+def open_zarr(path: Path, array: str | None) -> Sliced:
+    """An array of a Zarr store."""
+    zarr = _module("zarr", "zarr")
+    try:
+        store = zarr.open(path, mode="r")
+    except Exception as error:  # whatever is found in its metadata
+        raise InputError(f"{path} is not a Zarr store, or is damaged: {error}") from None
+    if isinstance(store, zarr.Array):
+        return Sliced(str(path), store)
+    found = sorted(name for name, item in store.members(max_depth=None) if isinstance(item, zarr.Array))
+    name = chosen(path, array, found)
+    return Sliced(f"{path}::{name}", store[name])
+
+
+def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
+    """The one of several arrays that is meant."""
+    listed = ", ".join(found) or "none"
+    if wanted is not None:
+        if wanted.strip("/") not in found:
+            raise InputError(f"{path} has no array {wanted!r}; it has {listed}")
+        return wanted.strip("/")
+    if len(found) != 1:
+        raise InputError(f"{path} has several arrays, or none: say which, as in {path}::NAME; it has {listed}")
+    return found[0]
+
+
+class Hdf5Writer(TableWriter):
+    """Writes one dataset that grows."""
+
+    def __init__(self, path: Path, columns: list[str]) -> None:
+        self._file = _module("h5py", "hdf5").File(path, "w")
+        self._columns = columns
+        self._data: Any = None
+
+    def write(self, rows: FloatArray) -> None:
+        """Append rows."""
+        if self._data is None:
+            self._create(rows.dtype)
+        n = len(self._data)
+        self._data.resize(n + len(rows), axis=0)
+        self._data[n:] = rows
+
+    def _create(self, dtype: Any) -> None:
+        width = len(self._columns)
+        self._data = self._file.create_dataset(
+            DATASET, (0, width), dtype=dtype, maxshape=(None, width), chunks=(ROWS, width)
+        )
+        self._data.attrs["columns"] = self._columns
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._data is None:
+            self._create(float)
+        self._file.close()
+
+
+class ZarrWriter(TableWriter):
+    """Writes one array that grows."""
+
+    def __init__(self, path: Path, columns: list[str]) -> None:
+        self._zarr = _module("zarr", "zarr")
+        self._path = path
+        self._columns = columns
+        self._data: Any = None
+
+    def write(self, rows: FloatArray) -> None:
+        """Append rows."""
+        if self._data is None:
+            self._create(rows.dtype)
+        self._data.append(rows)
+
+    def _create(self, dtype: Any) -> None:
+        width = len(self._columns)
+        self._data = self._zarr.create_array(
+            self._path, shape=(0, width), chunks=(ROWS, width), dtype=dtype, attributes={"columns": self._columns}
+        )
+
+    def close(self) -> None:
+        """Nothing is left to do, unless there was nothing."""
+        if self._data is None:
+            self._create("float64")

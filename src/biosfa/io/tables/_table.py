@@ -1,0 +1,113 @@
+"""What a table is: named columns, and rows that come in blocks."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from biosfa.exceptions import InputError
+from biosfa.typing import FloatArray
+
+Array = np.ndarray[Any, Any]
+Cursor = tuple[int, ...]  # where to go on in a table; () is its beginning
+
+
+class Block(NamedTuple):
+    """Some consecutive rows."""
+
+    samples: FloatArray
+    labels: list[Array]  # columns that are no features: time, episode
+    place: int  # of the first row, counted as the table counts
+    after: Cursor
+
+
+class Table(ABC):
+    """Rows of numbers.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    columns : list of str
+        Their names.
+    named : bool
+        Whether these are names of the file's own.
+    n_rows : int or None
+        None if only reading it all would tell.
+    """
+
+    counts = "row"  # what places are called in messages
+
+    def __init__(self, name: str, columns: Sequence[str] | int, n_rows: int | None) -> None:
+        self.name = name
+        self.named = not isinstance(columns, int)
+        self.columns = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else [str(c) for c in columns]
+        self.n_rows = n_rows
+
+    @abstractmethod
+    def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
+        """Blocks of at most ``size`` rows from ``cursor`` on: some columns as samples, others one by one.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged, or has something else than numbers; the message says where.
+        """
+
+    def fraction(self, cursor: Cursor) -> float:
+        """How much of the table comes before this cursor."""
+        return cursor[0] / self.n_rows if cursor and self.n_rows else 0.0
+
+
+class Sliced(Table):
+    """An array, a memory map, or a dataset of HDF5 or Zarr: whatever has a shape and gives slices of rows."""
+
+    def __init__(self, name: str, array: Any, columns: Sequence[str] | None = None) -> None:
+        n_rows, n_columns = two_dimensions(name, array.shape)
+        if array.dtype.kind not in "fiub":
+            raise InputError(f"{name} holds {array.dtype}, not real numbers")
+        super().__init__(name, n_columns if columns is None else columns, n_rows)
+        self._array = array
+
+    def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
+        """Slices of the array."""
+        assert self.n_rows is not None
+        for begin in range(cursor[0] if cursor else 0, self.n_rows, size):
+            try:
+                rows = np.asarray(self._array[begin : begin + size])
+            except (OSError, RuntimeError, ValueError) as error:
+                raise InputError(f"{self.name}, row {begin}: it cannot be read ({error})") from None
+            yield split(rows.reshape(len(rows), -1), features, labels, begin, (begin + len(rows),))
+
+
+def two_dimensions(name: str, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of an array; one dimension is one column."""
+    if len(shape) not in (1, 2):
+        raise InputError(f"{name} has the shape {shape}: rows of samples are needed, (n_samples, n_features)")
+    return shape[0], 1 if len(shape) == 1 else shape[1]
+
+
+def split(rows: Array, features: list[int], labels: list[int], place: int, after: Cursor) -> Block:
+    """A block from rows that have all columns."""
+    chosen = rows if features == list(range(rows.shape[1])) else rows[:, features]
+    return Block(to_floats(chosen), [rows[:, i] for i in labels], place, after)
+
+
+def to_floats(rows: Array) -> FloatArray:
+    """Float32 stays what it is, all else becomes float64; contiguous, in the machine's byte order."""
+    dtype = np.float32 if rows.dtype.kind == "f" and rows.dtype.itemsize == 4 else np.float64
+    floats: FloatArray = np.ascontiguousarray(rows, dtype=dtype)
+    return floats
+
+
+class TableWriter(ABC):
+    """Takes rows and makes a table of them."""
+
+    @abstractmethod
+    def write(self, rows: FloatArray) -> None:
+        """Append rows."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the table."""

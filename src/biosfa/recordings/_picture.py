@@ -1,0 +1,133 @@
+"""A picture of what a model finds in a recording: features over time, how slow they are by chance, weights."""
+
+import warnings
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from biosfa import metrics
+from biosfa.estimators._base import Projection, SlowFeatureEstimator
+from biosfa.estimators._sfa import SFA
+from biosfa.exceptions import InputError, RankDeficiencyWarning, ShortEpisodeWarning
+from biosfa.io import Chunk, Stream
+from biosfa.presentation.progress import Progress
+from biosfa.presentation.style import COLORS, figure
+from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
+
+ROWS = 100_000  # of the input that are looked at
+FEWEST = 10
+SURROGATES = 20
+SHUFFLED, ROWS_A_COLUMN = 10_000, 20  # samples of a shuffled input, at least: in all, and for each expanded column
+FEATURES = 6  # drawn over time
+COLUMNS = 40  # drawn of the weights, those of largest weight
+POINTS = 4000  # along the time axis
+
+
+def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 0) -> dict[str, Float64Array]:
+    """Draw the picture; returns slowness of the features, and of those of inputs that were shuffled in time."""
+    chunk = _first_rows(stream)
+    projection = Projection.of(model)
+    rows = projection.signal.reduce(chunk.samples)
+    plan = projection.signal.plan(rows, chunk.starts, continued=False)
+    Y = projection.project(plan)
+    delta = metrics.slowness(Y, lengths=_lengths(plan.starts))
+    by_chance = surrogates(model, rows, chunk.starts, seed)
+    with figure(9.5, 8.5) as drawn:
+        top, bottom = np.asarray(drawn.subfigures(2, 1, height_ratios=[1.3, 1.0], squeeze=False))[:, 0]
+        shown = min(FEATURES, Y.shape[1])
+        _draw_features(top.subplots(shown, 1, sharex=True, squeeze=False)[:, 0], Y, plan.starts, delta)
+        left, right = bottom.subplots(1, 2, width_ratios=[1.0, 1.2])
+        _draw_slowness(left, delta, by_chance)
+        spread = next(projection.signal.pieces(plan))[0].std(axis=0)
+        _draw_weights(right, model.expanded_feature_names(), projection.components * spread)
+        drawn.savefig(out, dpi=150)
+    return {"delta_values": delta, "surrogates": by_chance}
+
+
+def surrogates(model: SlowFeatureEstimator, rows: FloatArray, starts: BoolArray, seed: int) -> Float64Array:
+    """Slowness of the slowest features of (reduced) samples in random order, one row for each shuffling."""
+    k, m = model.components_.shape
+    n = min(len(rows), max(SHUFFLED, ROWS_A_COLUMN * m))
+    lengths = _lengths(starts[:n])
+    rng = np.random.default_rng(seed)
+    found = []
+    with warnings.catch_warnings(), Progress("shuffled inputs", total=SURROGATES, unit="inputs") as progress:
+        warnings.simplefilter("ignore", RankDeficiencyWarning)  # was said when the model was fitted
+        warnings.simplefilter("ignore", ShortEpisodeWarning)
+        for _ in range(SURROGATES):
+            sfa = SFA(k, n_delays=model.n_delays, expansion=model.expansion_, lag=getattr(model, "lag", 1))
+            found.append(sfa.fit(rng.permutation(rows)[:n], lengths=lengths).delta_values_)
+            progress.advance(1)
+    return np.array(found)
+
+
+def _first_rows(stream: Stream) -> Chunk:
+    """The beginning of a stream, as one chunk."""
+    chunks: list[Chunk] = []
+    for chunk in stream:
+        chunks.append(chunk)
+        if sum(len(each.samples) for each in chunks) >= ROWS:
+            break
+    if sum(len(each.samples) for each in chunks) < FEWEST:
+        raise InputError(f"there are fewer than {FEWEST} samples to draw")
+    samples = np.concatenate([each.samples for each in chunks])[:ROWS]
+    return chunks[-1]._replace(samples=samples, starts=np.concatenate([each.starts for each in chunks])[:ROWS])
+
+
+def _lengths(starts: BoolArray) -> IntArray:
+    return np.diff(np.append(np.flatnonzero(starts), len(starts)))
+
+
+def _draw_features(axes: list[Axes], Y: FloatArray, begins: BoolArray, delta: Float64Array) -> None:
+    every = max(1, len(Y) // POINTS)
+    cuts = [*np.flatnonzero(begins), len(Y)]
+    for i, each in enumerate(axes):
+        for begin, end in pairwise(cuts):
+            each.plot(np.arange(begin, end, every), Y[begin:end:every, i], color=COLORS["bio-sfa"], lw=0.8)
+        each.set_ylabel(f"slow{i}", rotation=0, ha="right", va="center")
+        each.set_title(f"δ = {delta[i]:.3g}", loc="right", fontsize=8, pad=2)
+        each.spines["bottom"].set_visible(i == len(axes) - 1)
+        each.tick_params(bottom=i == len(axes) - 1)
+        each.margins(x=0.01)
+    axes[0].set_title("slow features", loc="left")
+    axes[-1].set_xlabel("sample")
+
+
+def _draw_slowness(axes: Axes, delta: Float64Array, by_chance: Float64Array) -> None:
+    number = np.arange(len(delta))
+    axes.fill_between(
+        number,
+        by_chance.min(axis=0),
+        by_chance.max(axis=0),
+        color=COLORS["series"],
+        alpha=0.15,
+        lw=0,
+    )
+    axes.plot(number, by_chance.mean(axis=0), color=COLORS["series"], lw=1, ls="--", label="shuffled in time")
+    real = delta < by_chance[:, 0].min()
+    axes.plot(number, delta, color=COLORS["bio-sfa"], lw=1, zorder=1)
+    axes.scatter(
+        number, delta, s=28, zorder=2, edgecolor=COLORS["bio-sfa"], facecolor=np.where(real, COLORS["bio-sfa"], "white")
+    )
+    axes.scatter([], [], s=28, color=COLORS["bio-sfa"], label="slower than any shuffled")
+    axes.scatter([], [], s=28, edgecolor=COLORS["bio-sfa"], facecolor="white", label="not slower than chance")
+    axes.set(xlabel="feature", ylabel="slowness δ", title="how slow, and how slow by chance", yscale="log")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="best")
+
+
+def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array) -> None:
+    strongest = np.sort(np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:COLUMNS])
+    shown = weights[:, strongest].T
+    limit = float(np.abs(shown).max()) or 1.0
+    image = axes.imshow(shown, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
+    axes.set_yticks(range(len(shown)), names[strongest], fontsize=max(4.5, min(8.0, 160 / len(shown))))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    title = "weights × spread of the column" + (f", the {COLUMNS} largest" if len(shown) < len(names) else "")
+    axes.set(xlabel="feature", title=title)
+    axes.spines[:].set_visible(False)
+    axes.figure.colorbar(image, ax=axes, shrink=0.8)

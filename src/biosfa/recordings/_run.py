@@ -1,0 +1,210 @@
+"""Fitting a model to files, with checkpoints: killed at any moment, it goes on and ends with the same bits."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from biosfa.estimators._base import SlowFeatureEstimator, load_model
+from biosfa.estimators._bio_sfa import BioSFA
+from biosfa.estimators._fitting import Fitting
+from biosfa.estimators._sfa import SFA
+from biosfa.exceptions import InputError
+from biosfa.io import Stream, open_stream
+from biosfa.io.model_file import Model, read_model, write_model
+from biosfa.presentation.progress import Progress
+from biosfa.recordings._constants import ConstantColumns
+from biosfa.recordings._standard_input import STDIN, standard_input
+
+KIND = "Fitting"  # what checkpoints are called in their files
+PREFIX = "model."  # of the arrays of a model in them
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What to fit to what; JSON data."""
+
+    inputs: list[str]
+    components: int | None
+    solver: str = "exact"  # or "bio"
+    local: bool = False  # the paper's local rule
+    pca: int | None = None
+    expand: str | None = None
+    delays: int = 1
+    lag: int = 1
+    epochs: int = 1
+    seed: int = 0
+    columns: list[str] | None = None
+    time: str | None = None
+    max_step: float | None = None
+    episodes: int | str | list[int] | None = None
+    missing: str = "raise"
+    joined: bool = False
+    chunk_size: int | None = None
+
+    def stream(self) -> Stream:
+        """The samples."""
+        return open_stream(
+            standard_input() if self.inputs == [STDIN] else self.inputs,
+            self.chunk_size,
+            columns=self.columns,
+            time=self.time,
+            max_step=self.max_step,
+            episodes=self.episodes,
+            missing=self.missing,
+            joined=self.joined,
+        )
+
+    def estimator(self) -> SlowFeatureEstimator:
+        """What learns."""
+        signal: dict[str, Any] = {"pca": self.pca, "expansion": self.expand, "n_delays": self.delays}
+        if self.solver == "exact":
+            return SFA(self.components, lag=self.lag, **signal)
+        preconditioner = None if self.local else "whiten"
+        return BioSFA(
+            self.components or 1,
+            preconditioner=preconditioner,
+            n_epochs=self.epochs,
+            random_state=self.seed,
+            **signal,
+        )
+
+    def stamps(self) -> list[list[int]]:
+        """Sizes and dates of the inputs, to notice that they have changed."""
+        paths = [Path(name.partition("::")[0]) for name in self.inputs if name != STDIN]
+        try:
+            return [[status.st_size, status.st_mtime_ns] for status in (path.stat() for path in paths)]
+        except FileNotFoundError as error:
+            raise InputError(f"{error.filename} does not exist") from None
+
+
+@dataclass
+class Run:
+    """A fit to files, under way."""
+
+    options: FitOptions
+    out: Path
+    estimator: SlowFeatureEstimator
+    stream: Stream
+    fitting: Fitting
+    constants: ConstantColumns
+    stamps: list[list[int]]
+    _saved: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def begin(cls, options: FitOptions, out: Path) -> "Run":
+        """A new one."""
+        stamps = options.stamps()
+        estimator, stream = options.estimator(), options.stream()
+        estimator._check_parameters()
+        fitting = Fitting(estimator, estimator._source(stream, None))
+        return cls(options, out, estimator, stream, fitting, ConstantColumns(), stamps)
+
+    @classmethod
+    def resume(cls, out: Path) -> "Run":
+        """One that was stopped, or killed."""
+        path = checkpoint_of(out)
+        model = read_model(path)
+        if model.kind != KIND:
+            raise InputError(f"{path} is not a checkpoint")
+        settings = model.settings
+        run = cls.begin(FitOptions(**settings["options"]), out)
+        if run.stamps != settings["stamps"]:
+            raise InputError(f"the input of {path} has changed since: fit it anew, or bring the old one back")
+        if settings["model"] is not None:
+            arrays = {
+                name.removeprefix(PREFIX): array for name, array in model.arrays.items() if name.startswith(PREFIX)
+            }
+            kind, content = settings["model"]
+            run.estimator = load_model(str(path), Model(kind, content, arrays))
+            run.fitting = Fitting(run.estimator, run.stream)
+        run.fitting.restore(settings["fitting"], model.arrays)
+        run.constants = ConstantColumns.from_json(settings["constants"])
+        return run
+
+    def steps(self, checkpoint_every: float) -> Iterator[float]:
+        """Learn chunk by chunk, and keep what was learned every so many seconds (0: never); yields the part done."""
+        if checkpoint_every > 0:
+            self.checkpoint()  # so that there is something to resume, and a disk that cannot be written to is noticed
+        for chunk in self.fitting.steps():
+            self.constants.add(chunk.samples)
+            if checkpoint_every > 0 and time.monotonic() - self._saved > checkpoint_every:
+                self.checkpoint()
+            yield self.fraction()
+
+    def fraction(self) -> float:
+        """How much is done."""
+        position = self.fitting.position
+        part = 1.0 if position is None else self.stream.fraction(position)
+        return min(1.0, (self.fitting.passes_made + part) / self.fitting.n_passes)
+
+    def checkpoint(self) -> None:
+        """Keep everything in one file."""
+        scalars, arrays = self.fitting.state()
+        settings: dict[str, Any] = {
+            "options": asdict(self.options),
+            "stamps": self.stamps,
+            "fitting": scalars,
+            "constants": self.constants.to_json(),
+            "model": None,
+        }
+        if self.fitting.begun:
+            model = self.estimator._to_model()
+            settings["model"] = [model.kind, model.settings]
+            arrays |= {PREFIX + name: array for name, array in model.arrays.items()}
+        write_model(checkpoint_of(self.out), Model(KIND, settings, arrays))
+        self._saved = time.monotonic()
+
+    def finish(self) -> None:
+        """Write the model, with where it comes from, and remove the checkpoint."""
+        model = self.estimator._to_model()
+        origin = {
+            "inputs": self.options.inputs,
+            "n_rows": self.fitting.end.n_rows,
+            "n_episodes": self.fitting.episodes.n_episodes,
+            "constant_columns": [self.stream.feature_names[i] for i in self.constants.columns()],
+        }
+        write_model(self.out, Model(model.kind, {**model.settings, "origin": origin}, model.arrays))
+        checkpoint_of(self.out).unlink(missing_ok=True)
+
+
+def checkpoint_of(out: Path) -> Path:
+    """Where the checkpoints of a model are kept while it learns."""
+    return out.with_name(out.name + ".checkpoint")
+
+
+def fit(options: FitOptions, out: Path, *, checkpoint_every: float) -> Run:
+    """Fit a model to files; goes on with the same fit if there is a checkpoint of it."""
+    run = Run.begin(options, out)
+    path = checkpoint_of(out)
+    if path.exists():
+        kept = read_model(path).settings
+        if kept.get("options") == asdict(options) and kept.get("stamps") == run.stamps:
+            run = Run.resume(out)
+    return _work(run, checkpoint_every)
+
+
+def resume(out: Path, *, checkpoint_every: float) -> Run:
+    """Go on with a fit that was stopped, or killed."""
+    if not checkpoint_of(out).exists():
+        state = "is finished" if out.exists() else "was never begun"
+        raise InputError(f"there is nothing to resume: {out} {state}, and {checkpoint_of(out)} does not exist")
+    return _work(Run.resume(out), checkpoint_every)
+
+
+def _work(run: Run, checkpoint_every: float) -> Run:
+    with Progress("fit", total=None, unit="samples") as progress:
+        try:
+            for fraction in run.steps(0.0 if run.options.inputs == [STDIN] else checkpoint_every):
+                progress.reach(run.fitting.n_rows, fraction)
+        except KeyboardInterrupt:
+            if run.options.inputs != [STDIN] and run.fitting.position is not None:
+                run.checkpoint()
+            raise
+        except (ValueError, MemoryError):
+            if not run.fitting.begun:  # nothing to go on with
+                checkpoint_of(run.out).unlink(missing_ok=True)
+            raise
+    run.finish()
+    return run
