@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-convergence clean clean-kernels
+.PHONY: demo test lint docs bench bench-convergence bench-crashes clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -16,14 +16,21 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+	@echo "site: docs/_build/html/index.html"
+
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench.py
 
 bench-convergence: $(VENV)/.installed
 	$(BIN)/python benchmarks/convergence.py
 
+bench-crashes: $(VENV)/.installed
+	$(BIN)/python benchmarks/crashes.py
+
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-kernels:

@@ -240,6 +240,7 @@ def stream(
                 expansion=expand and expand.value,
                 n_delays=delays,
                 forget=forget,
+                missing=missing.value,
                 random_state=seed,
             )
         options = _stream_options(columns, time, max_step, episodes, missing, joined=False)

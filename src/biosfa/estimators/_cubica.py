@@ -34,7 +34,7 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        The unmixing matrix: independent components are (x − mean_) components_ᵀ, of unit variance and positive skew.
+        The unmixing matrix: independent components are those of x less its mean, of unit variance and positive skew.
     mixing_ : array of shape (n_features, n_components)
         How the columns come from the components: X is their product, plus the mean, where all components are kept.
     mean_ : array of shape (n_features,)

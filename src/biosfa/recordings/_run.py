@@ -58,7 +58,12 @@ class FitOptions:
 
     def estimator(self) -> SlowFeatureEstimator:
         """What learns."""
-        signal: dict[str, Any] = {"pca": self.pca, "expansion": self.expand, "n_delays": self.delays}
+        signal: dict[str, Any] = {
+            "pca": self.pca,
+            "expansion": self.expand,
+            "n_delays": self.delays,
+            "missing": self.missing,
+        }
         if self.solver == "exact":
             return SFA(self.components, lag=self.lag, **signal)
         preconditioner = None if self.local else "whiten"

@@ -1,0 +1,16 @@
+"""How the site is built: ``make docs``."""
+
+import biosfa
+
+project = "biosfa"
+author = "The biosfa developers"
+release = biosfa.__version__
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+templates_path = ["_templates"]
+myst_heading_anchors = 3
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc says them
+numpydoc_show_class_members = False
+html_theme = "furo"
+html_title = "biosfa"
+exclude_patterns = ["_build", "_templates"]
