@@ -279,9 +279,10 @@ class SFA(SlowFeatureEstimator):
             return 0
         C_xx, C_dot = moments.covariance, moments.difference_covariance
         variance = np.diag(C_xx)
-        noise = np.diag(np.where(variance > 0.0, self.ridge * variance.mean(), 0.0))
-        # the difference of white noise has twice its variance
-        solution = slow_directions(C_xx + noise, C_dot + 2.0 * noise, n_components=self.n_components)
+        noise = np.where(variance > 0.0, self.ridge * variance.mean(), 0.0)
+        np.fill_diagonal(C_xx, variance + noise)
+        np.fill_diagonal(C_dot, np.diag(C_dot) + 2.0 * noise)  # the difference of white noise has twice its variance
+        solution = slow_directions(C_xx, C_dot, n_components=self.n_components)
         self.rank_ = solution.rank
         self.redundant_features_ = redundant_columns(C_xx, solution.rank)
         if solution.rank > 0 and (self.n_components or 1) <= solution.rank:
