@@ -49,8 +49,8 @@ def bench_fit(folder: str) -> None:
         BioSFA(K, preconditioner=preconditioner, random_state=0).fit(open_stream(f"{folder}/x.npy"))
         stream = time.perf_counter() - begin
         print(
-            f"fit --solver {name}, {N:,} × {M}, k = {K}: {whole:.2f} s, {whole / kernel:.2f} × partial_fit of the array "
-            f"({kernel:.2f} s); without start-up {stream / kernel:.2f} ×   (target 1.5)"
+            f"fit --solver {name}, {N:,} × {M}, k = {K}: {whole:.2f} s, {whole / kernel:.2f} × partial_fit of the "
+            f"array ({kernel:.2f} s); without start-up {stream / kernel:.2f} ×   (target 1.5)"
         )
 
 
@@ -109,9 +109,8 @@ def bench_lines(folder: str) -> None:
         if rate is None:
             print(f"stream: {speed:,.0f} lines/s as fast as they come   (target 50,000)")
         else:
-            print(
-                f"stream at {rate:,} lines/s: answers after {np.median(wait):.1f} ms, at most {wait.max():.1f}   (target 100)"
-            )
+            median, longest = np.median(wait), wait.max()
+            print(f"stream at {rate:,} lines/s: answers after {median:.1f} ms, at most {longest:.1f}   (target 100)")
     process.stdin.close()
     process.wait()
 
