@@ -1,13 +1,11 @@
 """The command on people's own recordings."""
 
 import json
-import random
 import re
 import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -171,34 +169,45 @@ def test_each_line_is_answered_at_once_and_the_model_is_kept(X, tmp_path):
     np.testing.assert_allclose(net.components_, expected.components_, rtol=1e-7)
 
 
+# is killed when it writes its so-manieth file: before it is whole, before it takes its place, or just after
+KILLED = """
+import os, signal, sys
+moment, left = sys.argv.pop(1), int(sys.argv.pop(1))
+def guard(name, after):
+    real = getattr(os, name)
+    def function(*arguments):
+        global left
+        left -= 1
+        if after:
+            real(*arguments)
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return None if after else real(*arguments)
+    setattr(os, name, function)
+guard("fsync" if moment == "writing" else "replace", moment == "renamed")
+from biosfa.cli import main
+main()
+"""
+
+
 @pytest.mark.parametrize("solver", ["exact", "bio"])
-def test_killed_at_any_moment_it_goes_on_to_the_same_bits(solver, folder, X, tmp_path):
-    np.save(tmp_path / "x.npy", np.tile(X, (25, 1)))
-    arguments = ["fit", "x.npy", "-k", "2", "--solver", solver, "--pca", "5", "--checkpoint-every", "0.001"]
-    arguments += [] if solver == "exact" else ["--epochs", "3"]
-    begin = time.monotonic()
+def test_killed_at_any_moment_it_goes_on_to_the_same_bits(solver, X, tmp_path):
+    np.save(tmp_path / "x.npy", np.tile(X, (25, 1)))  # three chunks
+    arguments = ["fit", "x.npy", "-k", "2", "--solver", solver, "--pca", "5", "--checkpoint-every", "1e-6"]
+    arguments += [] if solver == "exact" else ["--epochs", "2"]
     run(*arguments, "--out", "whole", cwd=tmp_path)
-    duration = time.monotonic() - begin
-    rng, kills = random.Random(0), 0
-    process = subprocess.Popen([*BIOSFA, *arguments, "--out", "killed"], cwd=tmp_path, stderr=subprocess.PIPE)
-    for _ in range(4):
-        time.sleep(duration * rng.uniform(0.3, 0.9))
-        process.kill()
-        kills += process.wait() == -signal.SIGKILL
-        process.stderr.close()
+    command = [*arguments, "--out", "killed"]
+    for moment, left in (("writing", 1), ("renamed", 2), ("renaming", 3), ("writing", 4), ("renamed", 3)):
+        done = subprocess.run([sys.executable, "-c", KILLED, moment, str(left), *command], cwd=tmp_path)
+        assert done.returncode == -signal.SIGKILL
+        assert not (tmp_path / "killed").exists()
         if (tmp_path / "killed.checkpoint").exists():
             assert read_model(tmp_path / "killed.checkpoint").kind == "Fitting"
-        if (tmp_path / "killed").exists():
-            break
-        again = ["resume", "killed"] if (tmp_path / "killed.checkpoint").exists() else [*arguments, "--out", "killed"]
-        process = subprocess.Popen([*BIOSFA, *again], cwd=tmp_path, stderr=subprocess.PIPE)
-    process.wait()
-    process.stderr.close()
-    assert kills > 0
-    if not (tmp_path / "killed").exists():
-        run("resume", "killed", cwd=tmp_path)
+            command = ["resume", "killed", "--checkpoint-every", "1e-6"]
+    assert command[0] == "resume"
+    run(*command, cwd=tmp_path)
     assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert not (tmp_path / "killed.checkpoint").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "whole", "killed"}
 
 
 def test_a_checkpoint_is_not_taken_for_another_input_or_command(folder, X, tmp_path):

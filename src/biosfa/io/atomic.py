@@ -1,5 +1,6 @@
 """Writing a file so that a crash at any moment leaves either the old one or the new one, whole."""
 
+import glob
 import os
 import shutil
 import threading
@@ -33,6 +34,12 @@ def replacing(path: Path) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
         else:
             temporary.unlink(missing_ok=True)
+
+
+def remove_litter(path: Path) -> None:
+    """Remove what processes left that were killed while they wrote a file."""
+    for file in path.parent.glob(glob.escape(f".{path.name}.") + LITTER.removeprefix(".")):
+        file.unlink(missing_ok=True)
 
 
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:

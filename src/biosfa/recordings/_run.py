@@ -12,6 +12,7 @@ from biosfa.estimators._fitting import Fitting
 from biosfa.estimators._sfa import SFA
 from biosfa.exceptions import InputError
 from biosfa.io import Stream, open_stream
+from biosfa.io.atomic import remove_litter
 from biosfa.io.model_file import Model, read_model, write_model
 from biosfa.presentation.progress import Progress
 from biosfa.recordings._constants import ConstantColumns
@@ -199,6 +200,8 @@ def resume(out: Path, *, checkpoint_every: float) -> Run:
 
 
 def _work(run: Run, checkpoint_every: float) -> Run:
+    for path in (run.out, checkpoint_of(run.out)):
+        remove_litter(path)
     with Progress("fit", total=None, unit="samples") as progress:
         try:
             for fraction in run.steps(0.0 if run.options.inputs == [STDIN] else checkpoint_every):
