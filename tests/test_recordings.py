@@ -17,6 +17,8 @@ from biosfa import SFA, BioSFA
 from biosfa.io import open_stream
 from biosfa.io.model_file import read_model
 from biosfa.recordings._live import Answers
+from biosfa.recordings._picture import plot
+from biosfa.recordings._run import FitOptions, Run
 from tests.conftest import slow_mixture
 
 BIOSFA = [sys.executable, "-m", "biosfa"]
@@ -131,8 +133,9 @@ def test_standard_input_and_output(folder, X, tmp_path):
 
 def test_answers_do_not_depend_on_how_lines_arrive(X):
     def answers(chunk_size, **settings):
-        live = Answers(BioSFA(2, preconditioner="whiten", random_state=0, **settings))
-        return np.concatenate([live.of(chunk) for chunk in open_stream(gappy, chunk_size, missing="break")])
+        stream = open_stream(gappy, chunk_size, missing="break")
+        live = Answers(BioSFA(2, preconditioner="whiten", random_state=0, **settings), stream)
+        return np.concatenate([live.of(chunk) for chunk in stream])
 
     gappy = X[:2000].copy()
     gappy[100] = np.nan
@@ -169,7 +172,8 @@ def test_each_line_is_answered_at_once_and_the_model_is_kept(X, tmp_path):
     np.testing.assert_allclose(net.components_, expected.components_, rtol=1e-7)
 
 
-# is killed when it writes its so-manieth file: before it is whole, before it takes its place, or just after
+# is killed, or interrupted as by Ctrl-C, when it writes its so-manieth file: before it is whole, before it takes its
+# place, or just after
 KILLED = """
 import os, signal, sys
 moment, left = sys.argv.pop(1), int(sys.argv.pop(1))
@@ -181,7 +185,7 @@ def guard(name, after):
         if after:
             real(*arguments)
         if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGINT if moment == "interrupted" else signal.SIGKILL)
         return None if after else real(*arguments)
     setattr(os, name, function)
 guard("fsync" if moment == "writing" else "replace", moment == "renamed")
@@ -197,9 +201,10 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bits(solver, X, tmp_path):
     arguments += [] if solver == "exact" else ["--epochs", "2"]
     run(*arguments, "--out", "whole", cwd=tmp_path)
     command = [*arguments, "--out", "killed"]
-    for moment, left in (("writing", 1), ("renamed", 2), ("renaming", 3), ("writing", 4), ("renamed", 3)):
+    moments = [("writing", 1), ("renamed", 2), ("renaming", 3), ("interrupted", 2), ("writing", 4), ("renamed", 2)]
+    for moment, left in moments:
         done = subprocess.run([sys.executable, "-c", KILLED, moment, str(left), *command], cwd=tmp_path)
-        assert done.returncode == -signal.SIGKILL
+        assert done.returncode == (130 if moment == "interrupted" else -signal.SIGKILL)
         assert not (tmp_path / "killed").exists()
         if (tmp_path / "killed.checkpoint").exists():
             assert read_model(tmp_path / "killed.checkpoint").kind == "Fitting"
@@ -210,11 +215,10 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bits(solver, X, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "whole", "killed"}
 
 
-def test_a_checkpoint_is_not_taken_for_another_input_or_command(folder, X, tmp_path):
+def test_a_checkpoint_is_not_taken_for_another_input_or_command(X, tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", X)
-    from biosfa.recordings._run import FitOptions, Run
-
-    options = FitOptions([str(tmp_path / "x.npy")], 2, chunk_size=1000)
+    monkeypatch.setattr("biosfa.io._stream.CHUNK_BYTES", 8 * 6 * 1000)
+    options = FitOptions([str(tmp_path / "x.npy")], 2)
     out = tmp_path / "m"
     steps = Run.begin(options, out).steps(checkpoint_every=1e-9)
     for _ in range(5):
@@ -246,7 +250,9 @@ def test_trouble_with_disks_is_one_line_and_leaves_what_was(folder, tmp_path):
     assert out.read_bytes() == before
     assert list(tmp_path.iterdir()) == [out]
     missing = tmp_path / "no" / "such" / "folder" / "m"
-    assert "No such file or directory" in line_of_error(run("fit", folder / "x.npy", "-k", 2, "--out", missing, code=1))
+    assert "such/folder does not exist" in line_of_error(
+        run("fit", folder / "x.npy", "-k", 2, "--out", missing, code=1)
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
@@ -294,3 +300,59 @@ def test_memory_stays_small_however_large_the_input(tmp_path):
         assert done.returncode == 0, done.stderr
         peaks[solver] = int(re.search(r"VmHWM:\s*(\d+) kB", done.stdout)[1]) / 1024
     assert max(peaks.values()) < 450, peaks
+
+
+def test_inputs_are_not_overwritten(X, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    before = (tmp_path / "x.npy").read_bytes()
+    run("fit", "x.npy", "-k", 2, "--out", "m", cwd=tmp_path)
+    for arguments in (
+        ["fit", "x.npy", "-k", 2, "--out", "x.npy"],
+        ["transform", "m", "x.npy", "--out", "./x.npy"],
+    ):
+        assert "x.npy is an input" in line_of_error(run(*arguments, code=1, cwd=tmp_path))
+    assert (tmp_path / "x.npy").read_bytes() == before
+    assert "is a folder" in line_of_error(run("fit", "x.npy", "-k", 2, "--out", tmp_path, code=1, cwd=tmp_path))
+
+
+def test_columns_of_a_model(X, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "one.npy", X[:, :1])
+    run("fit", "x.npy", "--columns", "0,2", "-k", 2, "--out", "m", cwd=tmp_path)
+    run("transform", "m", "x.npy", "--out", "y.npy", cwd=tmp_path)
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), SFA(2).fit(X[:, [0, 2]]).transform(X[:, [0, 2]]), atol=1e-9)
+    assert "one.npy has no column 'x2'" in line_of_error(
+        run("transform", "m", "one.npy", "--out", "z.npy", code=1, cwd=tmp_path)
+    )
+    run("fit", "x.npy", "-k", 2, "--out", "all", cwd=tmp_path)
+    error = line_of_error(run("transform", "all", "one.npy", "--out", "z.npy", code=1, cwd=tmp_path))
+    assert "has 1 columns, and the model was fitted to 6" in error
+    lines = ["c,b,a\n", *(f"{c!r},{b!r},{a!r}\n" for a, b, c in X[:50, :3].tolist())]
+    run("stream", "-k", 1, "--model", "live", cwd=tmp_path, input="".join(lines[:40]))
+    net = biosfa.load(tmp_path / "live")
+    assert list(net.feature_names_in_) == ["c", "b", "a"]
+    lines = ["a,b,c\n", *(f"{a!r},{b!r},{c!r}\n" for a, b, c in X[39:50, :3].tolist())]
+    run("stream", "--model", "live", cwd=tmp_path, input="".join(lines))
+    expected = BioSFA(1, preconditioner="whiten", random_state=0).partial_fit(X[:39, [2, 1, 0]])
+    expected.end_episode().partial_fit(X[39:50, [2, 1, 0]])
+    np.testing.assert_allclose(biosfa.load(tmp_path / "live").components_, expected.components_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--local"], "--local and --epochs are for --solver bio"),
+        (["--solver", "bio", "--lag", 2], "--lag is for --solver exact"),
+        (["--max-step", 2], "--max-step needs --time"),
+    ],
+)
+def test_options_that_do_not_go_together(options, message, folder, tmp_path):
+    done = run("fit", folder / "x.npy", "-k", 1, *options, "--out", tmp_path / "m", code=1)
+    assert message in line_of_error(done)
+
+
+def test_slowness_is_drawn_at_the_lag_of_the_model(X, tmp_path):
+    for model in (SFA(2, lag=30), SFA(2, lag=3, n_delays=2)):
+        found = plot(model.fit(X), open_stream(X), tmp_path / "picture.png")
+        np.testing.assert_allclose(found["delta_values"], model.delta_values_, rtol=1e-9)
+        assert found["surrogates"].shape == (20, 2)

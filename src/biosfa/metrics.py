@@ -79,6 +79,21 @@ def slowness(Y: ArrayLike, lengths: ArrayLike | None = None) -> Float64Array:
     return delta
 
 
+def timescales(delta_values: ArrayLike, lag: int = 1) -> Float64Array:
+    """Correlation times, in samples, of features that decay exponentially: −lag/ln(1 − δ/2); NaN where δ ≥ 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.metrics import timescales
+    >>> timescales(2 * (1 - np.exp(-1 / np.array([5.0, 20.0])))).round(6)
+    array([ 5., 20.])
+    """
+    correlation = 1.0 - np.asarray(delta_values, dtype=np.float64) / 2.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(correlation > 0, np.abs(lag / np.log(correlation)), np.nan)
+
+
 def slowest(X: "ArrayLike | Moments", n_components: int, lengths: ArrayLike | None = None) -> Float64Array:
     """The smallest slowness values that linear features of X can have; their sum is the paper's λ_slow.
 

@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from itertools import pairwise, takewhile
 from typing import Annotated, NoReturn
 
 import typer
@@ -36,7 +37,8 @@ def main() -> None:
         message = getattr(error, "format_message", None)
         if message is None:
             raise
-        fail(f"{message()} (biosfa --help lists what there is)", 2)
+        command = " ".join(["biosfa", *takewhile(lambda argument: argument.isalpha(), sys.argv[1:2])])
+        fail(f"{message()} ({command} --help lists what there is)", 2)
     if code == INTERRUPTED:  # typer gives it back as an exit code, or raises, depending on its version
         fail(how_to_go_on(sys.argv[1:]), INTERRUPTED)
 
@@ -46,7 +48,10 @@ def how_to_go_on(arguments: list[str]) -> str:
     command = next((argument for argument in arguments if not argument.startswith("-")), "")
     if command in ("reproduce", "sweep"):
         return "stopped; the same command with --resume goes on from here"
-    return "stopped; biosfa resume MODEL goes on from here" if command in ("fit", "resume") else "stopped"
+    if command not in ("fit", "resume") or "-" in arguments:
+        return "stopped"
+    given = next((after for option, after in pairwise(arguments) if option in ("--out", "resume")), "MODEL")
+    return f"stopped; biosfa resume {given} goes on from here"
 
 
 def show_warning(message: Warning | str, *_: object, **__: object) -> None:

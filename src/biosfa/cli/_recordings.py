@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from biosfa.recordings._run import Run
 
 PANEL = "Your own recordings"
-FORMATS = ".npy, .npz, .csv, .tsv, .parquet, .h5, .zarr (FILE::NAME for one of several arrays), a folder of these, or -"
+FORMATS = (
+    ".npy, .npz, .csv, .tsv, .txt, .parquet, .h5, .zarr (FILE::NAME for one of several arrays), a folder of these, or -"
+)
 
 
 class Solver(StrEnum):
@@ -43,7 +45,8 @@ Columns = Annotated[
 ]
 Time = Annotated[str | None, typer.Option(help="Column of time; a jump in it is a gap.")]
 MaxStep = Annotated[
-    float | None, typer.Option(help="Longest step in time that is no gap.", show_default="1.5 × the median")
+    float | None,
+    typer.Option(help="Longest step in time that is no gap; seconds, for dates.", show_default="1.5 × the median"),
 ]
 Episodes = Annotated[
     str | None,
@@ -167,7 +170,7 @@ def inspect(
         if json:
             from json import dumps
 
-            print(dumps(found, indent=2))
+            print(dumps(found, indent=2, allow_nan=False))
         else:
             print(_inspection.as_text(found))
 
@@ -204,11 +207,15 @@ def plot(
 
 
 def stream(
-    components: Components,
+    components: Annotated[
+        int | None, typer.Option("--components", "-k", min=1, help="Slow features to find.", show_default="the model's")
+    ] = None,
     model: Annotated[
         Path | None, typer.Option(help="Model file to go on with, if there is one, and to keep what is learned in.")
     ] = None,
-    local: Local = False,
+    local: Annotated[
+        bool, typer.Option("--local", help="The paper's local rule, which needs many more samples.")
+    ] = False,
     delays: Delays = 1,
     expand: Annotated[Expansion | None, typer.Option(help="Find features among all products of two columns.")] = None,
     forget: Annotated[float | None, typer.Option(min=10, help="Samples to look back over, if things change.")] = None,
@@ -222,8 +229,7 @@ def stream(
 ) -> None:
     """Learn from CSV on standard input, and answer each line at once with its slow features.
 
-    As in [b]tail -f log.csv | biosfa stream --components 3[/b]. Answers are nan until there are features. They take up
-    what was learned whenever 1.6% more lines have come.
+    As in [b]tail -f log.csv | biosfa stream --components 3[/b]. Answers are nan until there are features.
     """
     with one_line_errors():
         from biosfa.estimators._bio_sfa import BioSFA
@@ -231,9 +237,18 @@ def stream(
 
         if model is not None and model.exists():
             net = BioSFA.load(model)
-            if net.n_components != components:
-                raise ValueError(f"{model} has {net.n_components} features, not {components}")
+            wanted: dict[str, Any] = {
+                "n_components": components or net.n_components,
+                "n_delays": delays,
+                "expansion": expand and expand.value,
+            }
+            wanted |= {"preconditioner": None if local else "whiten", "forget": forget}
+            for name, value in wanted.items():
+                if getattr(net, name) != value:
+                    raise ValueError(f"{model} was learned with {name}={getattr(net, name)!r}, not {value!r}")
         else:
+            if components is None:
+                raise ValueError("how many features? Give --components, or a --model that exists")
             net = BioSFA(
                 components,
                 preconditioner=None if local else "whiten",

@@ -43,15 +43,23 @@ class Projection:
 
     def features(self, chunk: Chunk) -> FloatArray:
         """A row for each row of a chunk that follows the last one; NaN where there is no feature."""
+        plan, n_past = self._follow(chunk)
         Y = np.full((chunk.n_rows, len(self.components)), np.nan, chunk.samples.dtype)
-        if len(chunk.samples):
-            rows = self.signal.reduce(chunk.samples)
-            plan = self.signal.plan(rows, chunk.starts, continued=True)
-            kept = np.arange(chunk.n_rows) if chunk.kept is None else np.flatnonzero(chunk.kept)
-            given = kept if plan.index is None else kept[plan.index - (len(plan.rows) - len(rows))]
-            Y[given] = self.project(plan)
-            self.signal.remember(rows, chunk.starts)
+        kept = np.arange(chunk.n_rows) if chunk.kept is None else np.flatnonzero(chunk.kept)
+        Y[kept if plan.index is None else kept[plan.index - n_past]] = self.project(plan)
         return Y
+
+    def found(self, chunk: Chunk) -> tuple[FloatArray, BoolArray]:
+        """The features that there are, and which of them begin an episode."""
+        plan, _ = self._follow(chunk)
+        return self.project(plan), plan.starts
+
+    def _follow(self, chunk: Chunk) -> tuple[Plan, int]:
+        """What a chunk will give, and how many rows of those before it that needs."""
+        rows = self.signal.reduce(chunk.samples)
+        plan = self.signal.plan(rows, chunk.starts, continued=True)
+        self.signal.remember(rows, chunk.starts)
+        return plan, len(plan.rows) - len(rows)
 
     def project(self, plan: Plan) -> FloatArray:
         """(h(x) − mean) componentsᵀ in the dtype of the samples."""
@@ -72,8 +80,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     missing: str
     n_epochs: int = 1
     n_features_in_: int
-    n_skipped_: int
-    n_broken_pairs_: int
+    n_skipped_: int = 0
+    n_broken_pairs_: int = 0
     _signal: SignalPath
     _open: bool
     _gap = False  # whether the last row was missing
@@ -114,20 +122,26 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Forget everything, then learn from an array or a stream."""
         with unchanged_on_error(self, DivergenceError):
             self._check_parameters()
-            for _ in Fitting(self, self._source(X, lengths), **learning).steps():
+            if isinstance(X, Stream):
+                if lengths is not None:
+                    raise ValueError("a stream knows its episodes: give lengths to open_stream, as episodes")
+                self._adopt(X)
+                source: Source = X
+            else:
+                source = self._checked(X, lengths)
+            for _ in Fitting(self, source, **learning).steps():
                 pass
         return self
 
-    def _source(self, X: ArrayLike | Stream, lengths: ArrayLike | None) -> Source:
-        """What is to be learned from, once its columns have been noted."""
-        if isinstance(X, Stream):
-            if lengths is not None:
-                raise ValueError("a stream knows its episodes: give lengths to open_stream, as episodes")
-            self.n_features_in_ = X.n_features
-            self.__dict__.pop("feature_names_in_", None)
-            if X.named:
-                self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
-            return X
+    def _adopt(self, stream: Stream) -> None:
+        """Take the columns of a stream for those of the input."""
+        self.n_features_in_ = stream.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if stream.named:
+            self.feature_names_in_ = np.asarray(stream.feature_names, dtype=object)
+
+    def _checked(self, X: ArrayLike, lengths: ArrayLike | None) -> Source:
+        """An array as a source."""
         samples = check_samples(self, X, reset=True, min_samples=2, allow_nan=self.missing == "break")
         starts = episode_starts(len(samples), lengths, open_episode=False)
         missing = self._find_missing(samples)
@@ -146,7 +160,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 f"{episodes.n_short} of {episodes.n_episodes} episodes have fewer than {episodes.needed} samples and "
                 "teach nothing",
                 ShortEpisodeWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _next_rows(
@@ -245,13 +259,21 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         array of shape (rows of the chunk, n_components)
         """
         check_is_fitted(self)
-        if stream.n_features != self.n_features_in_:
-            raise ValueError(f"the stream has {stream.n_features} columns, the model {self.n_features_in_}")
+        self._check_columns(stream)
         projection = Projection.of(self)
         for chunk in stream:
             yield projection.features(chunk)
 
+    def _check_columns(self, stream: Stream) -> None:
+        if stream.n_features != self.n_features_in_:
+            raise ValueError(
+                f"the stream has {stream.n_features} columns, and the model was fitted to {self.n_features_in_}: "
+                "choose them with columns (--columns)"
+            )
+
     def _samples(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[FloatArray, BoolArray]:
+        if isinstance(X, Stream):
+            raise TypeError("a stream is transformed chunk by chunk: use transform_chunks(stream)")
         samples = check_samples(self, X, reset=False, allow_nan=self.missing == "break")
         return samples, episode_starts(len(samples), lengths, open_episode=False)
 
@@ -338,8 +360,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             "open": self._open,
             "gaps": {
                 "open": self._gap,
-                "n_skipped": getattr(self, "n_skipped_", 0),
-                "n_broken_pairs": getattr(self, "n_broken_pairs_", 0),
+                "n_skipped": self.n_skipped_,
+                "n_broken_pairs": self.n_broken_pairs_,
             },
             "state": self._scalars(),
         }

@@ -312,6 +312,7 @@ class BioSFA(SlowFeatureEstimator):
             self._check_parameters()
             flat = check_samples(self, cube.reshape(-1, n_features), reset=first, n_streams=n_streams)
             if first:
+                self.n_skipped_, self.n_broken_pairs_ = 0, 0
                 reduction = None if self.pca is None else Reduction.of_rows(flat, self.pca)
                 self._begin(flat, np.ones(len(flat), np.bool_), reduction, n_streams=n_streams)
             self._go_on(n_streams)

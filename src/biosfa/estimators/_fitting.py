@@ -6,6 +6,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from biosfa.estimators._memory import check_pca_memory
 from biosfa.estimators._signal import Reduction
 from biosfa.io import Chunk
 from biosfa.io._stream import Position
@@ -126,6 +127,7 @@ class Fitting:
         if pca is not None and self.passes_made == 0:
             for chunk in self._chunks():
                 if self._moments is None:
+                    check_pca_memory(chunk.samples.shape[1])
                     self._moments = Moments(chunk.samples.shape[1])
                 self._moments.add_samples(chunk.samples)
                 yield chunk
@@ -142,7 +144,8 @@ class Fitting:
                     self.episodes.add(chunk.starts)
                 yield chunk
             if not self.begun:
-                raise ValueError(f"there are no samples to learn from: {self.end.n_rows} rows, all of them missing")
+                missing = ": all rows have missing values" if self.end.n_rows else ""
+                raise ValueError(f"there are no samples to learn from{missing}")
             self._estimator.end_episode()
             self.episodes.close()
             self.epoch += 1

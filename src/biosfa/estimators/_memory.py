@@ -1,10 +1,11 @@
 """Whether the matrices of exact SFA fit into memory, asked before they are made."""
 
-import os
 from pathlib import Path
 
-# m × m matrices of float64 at the same time, at most: sums, the sums of a chunk, and what solving needs (measured)
+# m × m matrices of float64 at the same time, at most (measured): sums, the sums of a chunk, and what solving needs; for
+# principal components, sums and a product
 MATRICES = 10
+PCA_MATRICES = 5
 
 
 def exact_memory(n_features: int) -> int:
@@ -17,18 +18,34 @@ def available_memory() -> int:
     import psutil
 
     available: int = psutil.virtual_memory().available
-    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
-    if os.access(limit, os.R_OK) and (text := limit.read_text().strip()).isdigit():  # of a container
-        available = min(available, max(0, int(text) - int(used.read_text())))
-    return available
+    group = Path("/sys/fs/cgroup")  # of a container
+    try:
+        limit = int((group / "memory.max").read_text())
+        used = int((group / "memory.current").read_text())
+        statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    except (OSError, ValueError):  # there is none, or no limit
+        return available
+    cached = int(statistics.get("inactive_file", 0))  # of files, given back when it is needed
+    return min(available, max(0, limit - used + cached))
 
 
 def check_memory(n_features: int) -> None:
     """Raise MemoryError if exact SFA of so many features would not fit."""
-    needed, available = exact_memory(n_features), available_memory()
+    _check(
+        exact_memory(n_features),
+        f"exact SFA of {n_features:,} (expanded) columns",
+        "reduce the columns first (pca=N, --pca N), or use BioSFA (--solver bio), which needs no such matrices",
+    )
+
+
+def check_pca_memory(n_features: int) -> None:
+    """Raise MemoryError if principal components of so many columns would not fit."""
+    needed = 8 * PCA_MATRICES * n_features**2
+    _check(needed, f"finding principal components of {n_features:,} columns", "leave some out")
+
+
+def _check(needed: int, what: str, instead: str) -> None:
+    available = available_memory()
     if needed > available:
-        raise MemoryError(
-            f"exact SFA of {n_features:,} (expanded) columns needs about {needed / 1e9:.1f} GB for its matrices, and "
-            f"{available / 1e9:.1f} GB are free: reduce the columns first (pca=N, --pca N), or use BioSFA "
-            "(--solver bio), which needs no such matrices"
-        )
+        sizes = f"{needed / 1e9:.1f} GB for its matrices, and {available / 1e9:.1f} GB are free"
+        raise MemoryError(f"{what} needs about {sizes}: {instead}")

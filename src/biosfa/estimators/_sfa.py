@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from biosfa import metrics
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._memory import check_memory
@@ -19,6 +20,7 @@ from biosfa.io.model_file import Arrays
 from biosfa.kernels.eigen import dependent_columns, redundant_columns, slow_directions
 from biosfa.kernels.moments import Moments, accumulate, block_rows
 from biosfa.typing import BoolArray, Float64Array, FloatArray
+from biosfa.wording import listed
 
 
 class SFA(SlowFeatureEstimator):
@@ -201,6 +203,8 @@ class SFA(SlowFeatureEstimator):
         check_is_fitted(self, "_moments")
         check_is_fitted(other, "_moments")
         mine, theirs = ((sfa.n_features_in_, sfa.lag, sfa.n_delays, repr(sfa.expansion)) for sfa in (self, other))
+        if self._signal.reduction != other._signal.reduction:
+            raise ValueError("only models with the same principal components can be merged: fit both to the same ones")
         if mine != theirs:
             raise ValueError(
                 "only models of the same input, lag, n_delays and expansion can be merged; (n_features, lag, n_delays, "
@@ -224,9 +228,7 @@ class SFA(SlowFeatureEstimator):
     @property
     def timescales_(self) -> Float64Array:
         """Correlation time of each feature, if it decays exponentially."""
-        correlation = 1.0 - self.delta_values_ / 2.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(correlation > 0, np.abs(self.lag / np.log(correlation)), np.nan)
+        return metrics.timescales(self.delta_values_, lag=self.lag)
 
     def _close(self) -> None:
         if hasattr(self, "_tail"):
@@ -296,18 +298,18 @@ class SFA(SlowFeatureEstimator):
             return
         names = self.expanded_feature_names()
         constant = np.diag(self._moments.scatter) == 0.0
-        said = [f"{_listed(names[constant])}: constant"] if constant.any() else []
+        said = [f"{listed(names[constant])}: constant"] if constant.any() else []
         if n <= m:
             said.append(f"there are only {n} samples")
         elif m - np.count_nonzero(constant) > self.rank_:
             involved = dependent_columns(self._moments.covariance, self.rank_)
             redundant = np.setdiff1d(self.redundant_features_, np.flatnonzero(constant))
-            said.append(f"{_listed(names[redundant])}: linear combinations among {_listed(names[involved])}")
+            said.append(f"{listed(names[redundant])}: linear combinations among {listed(names[involved])}")
         warnings.warn(
             f"the (expanded) input has {m} columns but rank {self.rank_} ({'; '.join(said)}). "
             "The features are those of the pseudo-inverse",
             RankDeficiencyWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
     def _scalars(self) -> dict[str, Any]:
@@ -332,7 +334,3 @@ class SFA(SlowFeatureEstimator):
         for name in ("mean", "scatter", "difference"):
             setattr(self._moments, name, arrays[name])
         self._solve()
-
-
-def _listed(names: np.ndarray[Any, Any]) -> str:
-    return ", ".join(map(str, names[:8])) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -28,7 +28,7 @@ class Plan:
     starts: BoolArray  # which of these begin an episode
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reduction:
     """Projection of samples on their principal components, each of unit variance."""
 
@@ -51,6 +51,13 @@ class Reduction:
         moments = Moments(X.shape[1])
         moments.add_samples(X)
         return cls.of(moments, n_components)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Reduction)
+            and np.array_equal(self.mean, other.mean)
+            and np.array_equal(self.components, other.components)
+        )
 
     def check(self, n_features: int, n_components: int) -> None:
         """Raise ValueError if this is not a reduction from so many columns to so many."""

@@ -60,13 +60,10 @@ def check_samples(
         place = f"row {row}" if n_streams is None else f"step {row // n_streams}, stream {row % n_streams}"
         names = getattr(estimator, "feature_names_in_", None)
         name = "" if names is None else f" ({names[column]!r})"
+        advised = kind == "NaN" and n_streams is None and hasattr(estimator, "missing")
+        advice = ', or let missing="break" end the episode there' if advised else ""
         raise ValueError(
-            f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first"
-            + (
-                ', or let missing="break" end the episode there.'
-                if kind == "NaN" and hasattr(estimator, "missing")
-                else "."
-            )
+            f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first{advice}."
         )
     return checked
 

@@ -15,6 +15,7 @@ from biosfa.exceptions import InputError
 from biosfa.io.tables import Block, Cursor, Sliced, Table, is_table, open_table
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
+from biosfa.wording import listed
 
 CHUNK_BYTES = 2**23
 CHUNK_ROWS = 64  # at least, however many columns there are
@@ -100,7 +101,7 @@ class Stream:
         self._opened: tuple[int, Table] | None = None  # the last one
         first = self._open(0)
         features, _ = self._find_columns(first)
-        self.named = first.named
+        self.named = first.named or columns is not None  # x0, x2 say which ones, too
         self.feature_names = [first.columns[i] for i in features]
         self.chunk_size = chunk_size or max(CHUNK_ROWS, CHUNK_BYTES // (8 * len(first.columns)))
         self._sizes = [_size(source) for source in self._sources]
@@ -109,6 +110,10 @@ class Stream:
     def n_features(self) -> int:
         """Columns of a sample."""
         return len(self.feature_names)
+
+    def __repr__(self) -> str:
+        names = [source.name if isinstance(source, Table) else os.fspath(source) for source in self._sources]
+        return f"<Stream of {listed(names)}: {self.n_features} columns, {listed(self.feature_names)}>"
 
     def __iter__(self) -> Iterator[Chunk]:
         return self.chunks()
@@ -140,13 +145,20 @@ class Stream:
             done += self._sizes[position.table] * self._open(position.table).fraction(position.cursor)
         return min(1.0, done / max(1, sum(self._sizes)))
 
+    def stamps(self) -> list[list[int]]:
+        """Sizes and dates of the files, to notice that they have changed."""
+        return [
+            [_size(source), max((file.stat().st_mtime_ns for file in _files(source)), default=0)]
+            for source in self._sources
+        ]
+
     def _chunk(self, table: Table, block: Block, at: Position) -> Chunk:
         n = len(block.samples)
         starts = np.zeros(n, np.bool_)
         if at.row == 0:
-            starts[0] = at.table == 0 or not self._joined
+            starts[0] = at.n_rows == 0 or not self._joined
         if self._every is not None:
-            starts[(-at.row) % self._every :: self._every] = True
+            starts[-(at.n_rows if self._joined else at.row) % self._every :: self._every] = True
         if self._ends is not None:
             inside = self._ends[(self._ends >= at.n_rows) & (self._ends < at.n_rows + n)] - at.n_rows
             starts[inside] = True
@@ -154,9 +166,10 @@ class Stream:
         after = replace(at, cursor=block.after, row=at.row + n, n_rows=at.n_rows + n)
         if self._label is not None:
             label = labels.pop()
-            starts[1:] |= label[1:] != label[:-1]
-            starts[0] |= at.label is not None and str(label[0]) != at.label
-            after = replace(after, label=str(label[-1]))
+            missing = np.array([value is None or value != value for value in label])
+            starts[1:] |= (label[1:] != label[:-1]) & ~(missing[1:] & missing[:-1])
+            starts[0] |= at.label is not None and _label(label[0]) != at.label
+            after = replace(after, label=_label(label[-1]))
         if self._time is not None:
             starts, after = self._find_jumps(table, block, _seconds(labels[0]), starts, after)
         if all_finite(block.samples.reshape(-1)) and not at.broken:
@@ -182,9 +195,10 @@ class Stream:
         jumps = ~starts & ~((steps > 0) & (steps <= (np.inf if max_step is None else max_step)))
         if jumps.any() and self._missing == "raise":
             row = int(np.flatnonzero(jumps)[0])
+            usual_steps = "" if max_step is None else f", where steps up to {max_step:.4g} are usual"
             raise InputError(
-                f"{table.name}, {table.counts} {block.place + row}: time jumps by {steps[row]:.4g}, where steps up to "
-                f'{max_step:.4g} are usual. missing="break" (--missing break) ends the episode there'
+                f"{table.name}, {table.counts} {block.place(row)}: time jumps by {steps[row]:.4g}{usual_steps}. "
+                'missing="break" (--missing break) ends the episode there'
             )
         n_broken = after.n_broken + int(np.count_nonzero(jumps))
         return starts | jumps, replace(after, time=float(time[-1]), max_step=max_step, n_broken=n_broken)
@@ -203,7 +217,7 @@ class Stream:
                 else ", which is no measurement"
             )
             raise InputError(
-                f"{table.name}, {table.counts} {block.place + row}, column {self.feature_names[column]!r}: "
+                f"{table.name}, {table.counts} {block.place(row)}, column {self.feature_names[column]!r}: "
                 f"{value}{advice}"
             )
         return rows_with_nan(block.samples)
@@ -224,8 +238,8 @@ class Stream:
             raise InputError(f"{table.name} has no columns that are samples")
         if self.feature_names and sorted(names) != sorted(self.feature_names):
             raise InputError(
-                f"{table.name} has the columns {_listed(names)}, but those of the first input are "
-                f"{_listed(self.feature_names)}"
+                f"{table.name} has the columns {listed(names)}, but those of the first input are "
+                f"{listed(self.feature_names)}"
             )
         return [table.columns.index(name) for name in self.feature_names or names], labels
 
@@ -245,7 +259,7 @@ def open_stream(
 
     Parameters
     ----------
-    source : path, list of paths, or array
+    source : path, list of paths, array, or data frame
         Files: ``.npy``, ``.npz``, CSV (``.csv``, ``.tsv``, ``.txt``), Parquet, HDF5, Zarr; ``FILE::NAME`` for one of
         several arrays in a file; a folder for all files in it. Or an array, or what is sliced like one. Each file is an
         episode.
@@ -318,6 +332,8 @@ def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
     """Files, with folders replaced by what is in them, in the order of their numbers and names."""
     if isinstance(source, Table):
         return [source]
+    if hasattr(source, "to_numpy"):  # a data frame
+        return [Sliced("the frame", source.to_numpy(), list(source.columns))]
     if hasattr(source, "shape"):
         return [Sliced("the array", source)]
     if not isinstance(source, str | os.PathLike):
@@ -335,8 +351,15 @@ def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
 def _size(source: str | os.PathLike[str] | Table) -> int:
     if isinstance(source, Table):
         return 8 * (source.n_rows or 0) * len(source.columns)
+    return sum(file.stat().st_size for file in _files(source))
+
+
+def _files(source: str | os.PathLike[str] | Table) -> list[Path]:
+    """The files of a source: one, or all in a folder."""
+    if isinstance(source, Table):
+        return []
     path = Path(os.fspath(source).partition("::")[0])
-    return path.stat().st_size if path.is_file() else sum(file.stat().st_size for file in path.rglob("*"))
+    return [path, *(file for file in path.rglob("*") if file.is_file())] if path.is_dir() else [path]
 
 
 def _index(table: Table, column: str | int) -> int:
@@ -345,11 +368,14 @@ def _index(table: Table, column: str | int) -> int:
         return table.columns.index(column)
     if str(column).isdigit() and int(column) < len(table.columns):
         return int(column)
-    raise InputError(f"{table.name} has no column {column!r}; it has {_listed(table.columns)}")
+    raise InputError(f"{table.name} has no column {column!r}; it has {listed(table.columns)}")
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+def _label(value: Any) -> str:
+    """The name of an episode: 7 and 7.0 are the same, and so are all that are missing."""
+    if value is None or value != value:
+        return ""
+    return str(int(value)) if isinstance(value, float | np.floating) and float(value).is_integer() else str(value)
 
 
 def _seconds(time: np.ndarray[Any, Any]) -> Float64Array:
@@ -360,4 +386,6 @@ def _seconds(time: np.ndarray[Any, Any]) -> Float64Array:
     try:
         return time.astype(np.float64)
     except (ValueError, TypeError):
-        raise InputError(f"the column of time has {time[0]!r}, which is neither a number nor a date") from None
+        raise InputError(
+            f"the column of time has {time[0]!r}, which is neither a number nor a date such as 2026-11-16 12:30:00"
+        ) from None

@@ -1,5 +1,6 @@
 """Slow features of files, written to a file."""
 
+from pathlib import Path
 from typing import Any
 
 from biosfa.estimators._base import Projection, SlowFeatureEstimator, load
@@ -7,6 +8,7 @@ from biosfa.exceptions import InputError
 from biosfa.io import Stream, open_stream
 from biosfa.io.tables import create_table
 from biosfa.presentation.progress import Progress
+from biosfa.recordings._run import check_target
 from biosfa.recordings._standard_input import STDIN, standard_input
 
 
@@ -18,15 +20,19 @@ def slow_model(path: str) -> SlowFeatureEstimator:
     return model
 
 
-def stream_for(model: SlowFeatureEstimator, inputs: list[str], **options: Any) -> Stream:
+def stream_for(model: SlowFeatureEstimator, source: Any, **options: Any) -> Stream:
     """Input for a model: the columns that it was fitted to, by name if they have names."""
     if options.get("columns") is None and hasattr(model, "feature_names_in_"):
         options["columns"] = [str(name) for name in model.feature_names_in_]
-    return open_stream(standard_input() if inputs == [STDIN] else inputs, **options)
+    stream = open_stream(standard_input() if source == [STDIN] else source, **options)
+    model._check_columns(stream)
+    return stream
 
 
 def transform(model_path: str, inputs: list[str], out: str, **options: Any) -> int:
     """Write the slow features of some inputs to a file, one row for each of theirs; returns how many."""
+    if out != STDIN and not out.lower().endswith(".zarr"):
+        check_target(Path(out), [model_path, *inputs])
     model = slow_model(model_path)
     stream = stream_for(model, inputs, **options)
     names = [f"slow{i}" for i in range(len(model.components_))]

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from biosfa import metrics
 from biosfa.estimators._base import SlowFeatureEstimator, load_model
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._sfa import SFA
 from biosfa.io.model_file import read_model
 from biosfa.recordings._run import KIND
-from biosfa.typing import Float64Array
 
 SHOWN = 20  # features, and names of columns, that are listed one by one
 
@@ -49,9 +49,11 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
     }
     if isinstance(estimator, SFA | BioSFA):
         found["n_samples_seen"] = estimator.n_samples_seen_
-    delta = estimator.delta_values_
-    found["delta_values"] = [float(value) for value in delta]
-    found["timescales"] = [None if np.isnan(time) else float(time) for time in timescales(delta, estimator)]
+    if not hasattr(estimator, "components_"):
+        return found | {"delta_values": [], "timescales": [], "health": {"warning": "too few samples for features"}}
+    delta, lag = estimator.delta_values_, getattr(estimator, "lag", 1)
+    found["delta_values"] = _numbers(delta)
+    found["timescales"] = _numbers(metrics.timescales(delta, lag=lag))
     weights = estimator.components_
     health: dict[str, Any] = {"finite": bool(np.isfinite(weights).all())}
     if isinstance(estimator, SFA):
@@ -60,20 +62,21 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
         watch = estimator.watch()
         found["n_updates"] = estimator.n_updates_
         health |= {
-            "condition_of_M": float(np.linalg.cond(estimator.M_)),
-            "constraint_error": float(watch.constraint_error),
-            "learning_rate": float(watch.learning_rate),
+            "condition_of_M": _number(np.linalg.cond(estimator.M_)),
+            "constraint_error": _number(watch.constraint_error),
+            "learning_rate": _number(watch.learning_rate),
             "warning": watch.warning,
         }
     return found | {"health": health}
 
 
-def timescales(delta: Float64Array, estimator: SlowFeatureEstimator) -> Float64Array:
-    """Correlation times in samples, if features decay exponentially; NaN where they do not."""
-    correlation = 1.0 - np.asarray(delta) / 2.0
-    lag = getattr(estimator, "lag", 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(correlation > 0, np.abs(lag / np.log(correlation)), np.nan)
+def _numbers(values: Any) -> list[float | None]:
+    return [_number(value) for value in values]
+
+
+def _number(value: Any) -> float | None:
+    """What JSON can hold: no NaN, and nothing infinite."""
+    return float(value) if np.isfinite(value) else None
 
 
 def as_text(found: dict[str, Any]) -> str:
@@ -109,21 +112,25 @@ def as_text(found: dict[str, Any]) -> str:
     if found["n_skipped"] or found["n_broken_pairs"]:
         say("gaps", f"{found['n_skipped']:,} samples skipped, {found['n_broken_pairs']:,} pairs parted")
     health = found["health"]
-    words = ["weights are finite" if health["finite"] else "WEIGHTS ARE NOT FINITE"]
+    words = []
+    if "finite" in health:
+        words.append("weights are finite" if health["finite"] else "WEIGHTS ARE NOT FINITE")
     if "rank" in health:
         words.append(f"rank {health['rank']:,} of {health['columns']:,} columns")
-    if "constraint_error" in health:
-        words += [
-            f"constraint error {health['constraint_error']:.2g}",
-            f"condition of M {health['condition_of_M']:.2g}",
-            f"learning rate {health['learning_rate']:.2g}",
-        ]
-    say("health", ", ".join(words))
+    for key in ("constraint_error", "condition_of_M", "learning_rate"):
+        if key in health:
+            words.append(f"{key.replace('_', ' ')} {_word(health[key], '.2g')}")
+    if words:
+        say("health", ", ".join(words))
     if health.get("warning"):
         say("warning", health["warning"])
     lines.append(f"{'feature':<12} {'δ':>10}  {'timescale':>10}")
     for i, (delta, time) in enumerate(zip(found["delta_values"][:SHOWN], found["timescales"], strict=False)):
-        lines.append(f"slow{i:<8} {delta:>10.4g}  {'–' if time is None else format(time, '.4g'):>10}")
+        lines.append(f"slow{i:<8} {_word(delta, '.4g'):>10}  {_word(time, '.4g'):>10}")
     if len(found["delta_values"]) > SHOWN:
         lines.append(f"… and {len(found['delta_values']) - SHOWN} more (--json has them all)")
     return "\n".join(lines)
+
+
+def _word(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)

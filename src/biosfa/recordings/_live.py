@@ -1,9 +1,7 @@
 """Learning from lines as they come, and answering each with its slow features."""
 
-import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,69 +11,29 @@ from sklearn.base import clone
 from biosfa.estimators._base import Projection
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._events import next_event
-from biosfa.io import Chunk, open_stream
-from biosfa.io.tables import Block, Cursor, Table
-from biosfa.io.tables._text import Grammar, TextWriter
+from biosfa.io import Chunk, Stream, open_stream
+from biosfa.io.tables._text import TextWriter
+from biosfa.recordings._features import stream_for
+from biosfa.recordings._standard_input import live_input
 from biosfa.typing import FloatArray
-
-READ_BYTES = 2**20
-NAME = "standard input"
 
 # When the answers take up what was learned: from the 8th sample on, whenever so much more has been seen. A function of
 # the number of the sample alone, so that answers do not depend on how lines happen to arrive.
 FIRST, GRID, GROWTH = 8, 64, 1 / 64
 
 
-class Live(Table):
-    """CSV that is parsed as soon as a line is whole."""
-
-    counts = "line"
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._rest = b""
-        head = b""
-        while not any(line.strip() and not line.startswith(b"#") for line in head.splitlines()):
-            lines = self._lines()
-            if not lines:
-                break
-            head += lines
-        self._grammar = Grammar(NAME, head)
-        self._head = head[self._grammar.offset :]
-        super().__init__(NAME, self._grammar.columns, None)
-
-    def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
-        """What has come since the last block."""
-        line, lines = self._grammar.line, self._head
-        while True:
-            if lines.strip():
-                samples, found = self._grammar.parse(lines, line, features, labels)
-                yield Block(samples, found, line, ())
-            line += lines.count(b"\n")
-            lines = self._lines()
-            if not lines:
-                return
-
-    def _lines(self) -> bytes:
-        """Whole lines, as many as have come; waits for one at least. Nothing at the end."""
-        while True:
-            data = os.read(self._descriptor, READ_BYTES)
-            if not data:
-                lines, self._rest = self._rest, b""
-                return lines + b"\n" if lines.strip() else b""
-            whole, newline, rest = (self._rest + data).rpartition(b"\n")
-            self._rest = rest
-            if newline:
-                return whole + newline
-
-
 class Answers:
     """Features of samples while a network goes on learning from them."""
 
-    def __init__(self, net: BioSFA) -> None:
+    def __init__(self, net: BioSFA, stream: Stream) -> None:
         self.net = net
-        self._seen = net.n_samples_seen_ if hasattr(net, "_network") else 0
-        self._projection: Projection | None = Projection.of(net) if self._seen else None
+        fitted = hasattr(net, "_network")
+        if not fitted:
+            net._adopt(stream)
+            net.n_skipped_, net.n_broken_pairs_ = 0, 0
+        self._before = net.n_skipped_, net.n_broken_pairs_
+        self._seen = net.n_samples_seen_ if fitted else 0
+        self._projection: Projection | None = Projection.of(net) if fitted else None
 
     def of(self, chunk: Chunk) -> FloatArray:
         """Learn from a chunk; a row of features for each of its rows, NaN as long as there are none."""
@@ -86,7 +44,7 @@ class Answers:
             due = next_event(self._seen, first=FIRST, grid=GRID, growth=GROWTH, window=np.inf)
             end = min(len(kept), begin + due - self._seen)
             part = chunk._replace(samples=chunk.samples[begin:end], starts=chunk.starts[begin:end], kept=None)
-            self.net.partial_fit(part.samples, starts=part.starts)
+            self._learn(part)
             if self._projection is None:
                 self._projection = Projection.of(self.net)
                 self._projection.components = np.full_like(self._projection.components, np.nan)
@@ -95,7 +53,16 @@ class Answers:
             if self._seen == due:
                 self._take_up(self._projection)
             begin = end
+        self.net.n_skipped_ = self._before[0] + chunk.position.n_skipped
+        self.net.n_broken_pairs_ = self._before[1] + chunk.position.n_broken
         return answers
+
+    def _learn(self, chunk: Chunk) -> None:
+        """Learn from samples that the stream has checked, as ``partial_fit`` would."""
+        if not hasattr(self.net, "_network"):
+            self.net._check_parameters()
+            self.net._begin_now(chunk.samples, chunk.starts)
+        self.net._take(chunk.samples, chunk.starts)
 
     def _take_up(self, projection: Projection) -> None:
         """Answer with what has been learned since, features keeping their signs."""
@@ -111,15 +78,19 @@ def answer(net: BioSFA, descriptor: int, target: IO[bytes], *, keep: Path | None
     The model is written to ``keep`` every so many seconds, and at the end, however that comes.
     """
     warm_up(net)
-    answers = Answers(net)
-    stream = open_stream(Live(descriptor), **options)
+    source = live_input(descriptor)
+    stream = stream_for(net, source, **options) if hasattr(net, "_network") else open_stream(source, **options)
+    answers = Answers(net, stream)
     writer = TextWriter(target, [f"slow{i}" for i in range(net.n_components)])
     target.flush()
-    n_rows, saved = 0, time.monotonic()
+    n_rows, saved, whole = 0, time.monotonic(), True
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for chunk in stream:
-            writer.write(answers.of(chunk))
+            whole = False
+            answered = answers.of(chunk)
+            whole = True
+            writer.write(answered)
             target.flush()
             n_rows += chunk.n_rows
             if keep is not None and time.monotonic() - saved > every:
@@ -128,7 +99,7 @@ def answer(net: BioSFA, descriptor: int, target: IO[bytes], *, keep: Path | None
     except BrokenPipeError:  # nobody listens any more
         pass
     finally:
-        if keep is not None and hasattr(net, "_network"):
+        if keep is not None and whole and hasattr(net, "_network"):  # not if it was stopped amid a sample
             net.save(keep)
     return n_rows
 

@@ -4,19 +4,26 @@ import sys
 
 import numpy as np
 
+from biosfa.estimators._base import Projection
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._memory import exact_memory
+from biosfa.estimators._watch import FAR_FROM_WHITE
 from biosfa.kernels.expansion import quadratic_size
+from biosfa.kernels.moments import Moments, accumulate
 from biosfa.recordings._run import FitOptions, Run
 from biosfa.recordings._standard_input import STDIN
+from biosfa.typing import Float64Array, FloatArray
+from biosfa.wording import counted, listed
 
 MANY = 5000  # expanded columns from which one should think of reducing them
 MUCH = 5e8  # bytes worth mentioning
+LOOKED_AT = 100_000  # rows on which a network is judged
 ENOUGH = 2000  # expanded columns that are quickly dealt with
 
 
 def before(options: FitOptions) -> None:
     """Say how large the problem is, where it is large."""
+    options.check()
     if options.inputs == [STDIN]:
         return
     columns = options.stream().n_features
@@ -35,22 +42,42 @@ def before(options: FitOptions) -> None:
 def after(run: Run) -> list[str]:
     """What was found, and what was odd about the input."""
     model, end, episodes = run.estimator, run.fitting.end, run.fitting.episodes
-    delta = np.asarray(model.delta_values_)
-    plural = "" if episodes.n_episodes == 1 else "s"
+    delta, rows = np.asarray(model.delta_values_), ""
+    if isinstance(model, BioSFA) and run.options.inputs != [STDIN]:
+        delta, rows = _looked_at(run)
     lines = [
-        f"{run.out}: {len(delta)} slow features of {run.stream.n_features} columns, from {end.n_rows:,} rows in "
-        f"{episodes.n_episodes:,} episode{plural}",
-        "slowness δ: " + " ".join(f"{value:.4g}" for value in delta[:10]) + (" …" if len(delta) > 10 else ""),
+        f"{run.out}: {counted(len(delta), 'slow feature')} of {counted(run.stream.n_features, 'column')}, from "
+        f"{counted(end.n_rows, 'row')} in {counted(episodes.n_episodes, 'episode')}",
+        f"slowness δ{rows}: " + " ".join(f"{value:.4g}" for value in delta[:10]) + (" …" if len(delta) > 10 else ""),
     ]
     if end.n_skipped or end.n_broken:
-        lines.append(f"gaps: {end.n_skipped:,} rows skipped, {end.n_broken:,} pairs of consecutive rows parted")
+        pairs = counted(end.n_broken, "pair")
+        lines.append(f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows parted")
     constant = [run.stream.feature_names[i] for i in run.constants.columns()]
-    if constant:
-        shown = ", ".join(constant[:8]) + (f" and {len(constant) - 8} more" if len(constant) > 8 else "")
-        _note(f"constant, and of no use: {shown}")
-    if isinstance(model, BioSFA) and model.watch().warning:
-        _note(str(model.watch().warning))
+    if constant and isinstance(model, BioSFA):  # exact SFA has said so
+        _note(f"constant, and of no use: {listed(constant)}")
     return lines
+
+
+def _looked_at(run: Run) -> tuple[Float64Array, str]:
+    """Slowness of a network's features on the beginning of the input: its own estimate is of its recent past."""
+    n_rows = min(LOOKED_AT, run.fitting.end.n_rows)
+    projection = Projection.of(run.estimator)
+    moments = Moments(len(projection.components))
+    tail: FloatArray = np.empty((0, moments.n_features))
+    for chunk in run.stream:
+        tail = accumulate(moments, *projection.found(chunk), 1, tail)
+        if chunk.position.n_rows >= n_rows:
+            break
+    covariance = moments.covariance
+    error = float(np.square(covariance - np.eye(len(covariance))).sum() / len(covariance))
+    if not error < FAR_FROM_WHITE:
+        _note(
+            f"the features are not white on the input (constraint error {error:.2g}): the network has not converged. "
+            "Give it more samples or --epochs, or use --solver exact"
+        )
+    rows = "" if n_rows == run.fitting.end.n_rows else f" on the first {n_rows:,} rows"
+    return np.diag(moments.difference_covariance) / np.diag(covariance), rows
 
 
 def _note(text: str) -> None:

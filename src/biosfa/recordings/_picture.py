@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from biosfa import metrics
 from biosfa.estimators._base import Projection, SlowFeatureEstimator
 from biosfa.estimators._sfa import SFA
 from biosfa.exceptions import InputError, RankDeficiencyWarning, ShortEpisodeWarning
 from biosfa.io import Chunk, Stream
+from biosfa.kernels.moments import Moments, accumulate
 from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import COLORS, figure
 from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
@@ -34,7 +34,7 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
     rows = projection.signal.reduce(chunk.samples)
     plan = projection.signal.plan(rows, chunk.starts, continued=False)
     Y = projection.project(plan)
-    delta = metrics.slowness(Y, lengths=_lengths(plan.starts))
+    delta = slowness(Y, plan.starts, getattr(model, "lag", 1))
     by_chance = surrogates(model, rows, chunk.starts, seed)
     with figure(9.5, 8.5) as drawn:
         top, bottom = np.asarray(drawn.subfigures(2, 1, height_ratios=[1.3, 1.0], squeeze=False))[:, 0]
@@ -43,9 +43,17 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
         left, right = bottom.subplots(1, 2, width_ratios=[1.0, 1.2])
         _draw_slowness(left, delta, by_chance)
         spread = next(projection.signal.pieces(plan))[0].std(axis=0)
-        _draw_weights(right, model.expanded_feature_names(), projection.components * spread)
+        real = delta < by_chance[:, 0].min()
+        _draw_weights(right, model.expanded_feature_names(), projection.components * spread, real)
         drawn.savefig(out, dpi=150)
     return {"delta_values": delta, "surrogates": by_chance}
+
+
+def slowness(Y: FloatArray, starts: BoolArray, lag: int) -> Float64Array:
+    """Slowness of each column for differences over a lag."""
+    moments = Moments(Y.shape[1])
+    accumulate(moments, Y, starts, lag, Y[:0])
+    return np.diag(moments.difference_covariance) / np.diag(moments.covariance)
 
 
 def surrogates(model: SlowFeatureEstimator, rows: FloatArray, starts: BoolArray, seed: int) -> Float64Array:
@@ -98,36 +106,41 @@ def _draw_features(axes: list[Axes], Y: FloatArray, begins: BoolArray, delta: Fl
 
 
 def _draw_slowness(axes: Axes, delta: Float64Array, by_chance: Float64Array) -> None:
-    number = np.arange(len(delta))
-    axes.fill_between(
-        number,
-        by_chance.min(axis=0),
-        by_chance.max(axis=0),
-        color=COLORS["series"],
-        alpha=0.15,
-        lw=0,
+    number, color = np.arange(len(delta)), COLORS["bio-sfa"]
+    low, high = by_chance.min(axis=0), by_chance.max(axis=0)
+    axes.vlines(number, low, high, color=COLORS["series"], alpha=0.3, lw=4)
+    axes.plot(
+        number, by_chance.mean(axis=0), color=COLORS["series"], lw=1, ls="--", marker="_", label="shuffled in time"
     )
-    axes.plot(number, by_chance.mean(axis=0), color=COLORS["series"], lw=1, ls="--", label="shuffled in time")
     real = delta < by_chance[:, 0].min()
-    axes.plot(number, delta, color=COLORS["bio-sfa"], lw=1, zorder=1)
-    axes.scatter(
-        number, delta, s=28, zorder=2, edgecolor=COLORS["bio-sfa"], facecolor=np.where(real, COLORS["bio-sfa"], "white")
-    )
-    axes.scatter([], [], s=28, color=COLORS["bio-sfa"], label="slower than any shuffled")
-    axes.scatter([], [], s=28, edgecolor=COLORS["bio-sfa"], facecolor="white", label="not slower than chance")
+    axes.plot(number, delta, color=color, lw=1, zorder=1)
+    axes.scatter(number, delta, s=28, zorder=2, edgecolor=color, facecolor=np.where(real, color, "white"))
+    axes.scatter([], [], s=28, color=color, label="slower than any shuffled")
+    axes.scatter([], [], s=28, edgecolor=color, facecolor="white", label="not slower than chance")
     axes.set(xlabel="feature", ylabel="slowness δ", title="how slow, and how slow by chance", yscale="log")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _integers(axes, len(delta))
     axes.legend(loc="best")
 
 
-def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array) -> None:
-    strongest = np.sort(np.argsort(-np.abs(weights).max(axis=0), kind="stable")[:COLUMNS])
-    shown = weights[:, strongest].T
-    limit = float(np.abs(shown).max()) or 1.0
-    image = axes.imshow(shown, aspect="auto", cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
-    axes.set_yticks(range(len(shown)), names[strongest], fontsize=max(4.5, min(8.0, 160 / len(shown))))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    title = "weights × spread of the column" + (f", the {COLUMNS} largest" if len(shown) < len(names) else "")
-    axes.set(xlabel="feature", title=title)
+def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array, real: BoolArray) -> None:
+    """Weights of each feature, of the columns that matter most to those that are slower than chance."""
+    largest = np.abs(weights).max(axis=1, keepdims=True)
+    shares = weights / np.where(largest > 0.0, largest, 1.0)
+    weight = np.abs(shares[real] if real.any() else shares).max(axis=0)
+    strongest = np.sort(np.argsort(-weight, kind="stable")[:COLUMNS])
+    image = axes.imshow(
+        shares[:, strongest].T, aspect="auto", cmap="RdBu_r", vmin=-1.0, vmax=1.0, interpolation="nearest"
+    )
+    axes.set_yticks(range(len(strongest)), names[strongest], fontsize=max(4.5, min(8.0, 160 / len(strongest))))
+    which = f", {COLUMNS} of {len(names):,} columns" if len(strongest) < len(names) else ""
+    axes.set(xlabel="feature", title=f"weights × spread of the column{which}; the largest is 1", aspect="auto")
+    axes.title.set_fontsize(8)
+    _integers(axes, len(weights))
     axes.spines[:].set_visible(False)
     axes.figure.colorbar(image, ax=axes, shrink=0.8)
+
+
+def _integers(axes: Axes, n_features: int) -> None:
+    """Ticks at features, not between them."""
+    axes.set_xlim(-0.5, n_features - 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=min(n_features, 10), integer=True))

@@ -1,7 +1,9 @@
 """Fitting a model to files, with checkpoints: killed at any moment, it goes on and ends with the same bits."""
 
+import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ class FitOptions:
     """What to fit to what; JSON data."""
 
     inputs: list[str]
-    components: int | None
+    components: int
     solver: str = "exact"  # or "bio"
     local: bool = False  # the paper's local rule
     pca: int | None = None
@@ -42,13 +44,11 @@ class FitOptions:
     episodes: int | str | list[int] | None = None
     missing: str = "raise"
     joined: bool = False
-    chunk_size: int | None = None
 
     def stream(self) -> Stream:
         """The samples."""
         return open_stream(
             standard_input() if self.inputs == [STDIN] else self.inputs,
-            self.chunk_size,
             columns=self.columns,
             time=self.time,
             max_step=self.max_step,
@@ -69,20 +69,23 @@ class FitOptions:
             return SFA(self.components, lag=self.lag, **signal)
         preconditioner = None if self.local else "whiten"
         return BioSFA(
-            self.components or 1,
+            self.components,
             preconditioner=preconditioner,
             n_epochs=self.epochs,
             random_state=self.seed,
             **signal,
         )
 
-    def stamps(self) -> list[list[int]]:
-        """Sizes and dates of the inputs, to notice that they have changed."""
-        paths = [Path(name.partition("::")[0]) for name in self.inputs if name != STDIN]
-        try:
-            return [[status.st_size, status.st_mtime_ns] for status in (path.stat() for path in paths)]
-        except FileNotFoundError as error:
-            raise InputError(f"{error.filename} does not exist") from None
+    def check(self) -> None:
+        """Raise ValueError for what does not go together."""
+        if self.solver == "exact" and (self.local or self.epochs > 1):
+            raise ValueError("--local and --epochs are for --solver bio")
+        if self.solver == "bio" and self.lag > 1:
+            raise ValueError("--lag is for --solver exact")
+        if self.max_step is not None and self.time is None:
+            raise ValueError("--max-step needs --time")
+        if self.inputs == [STDIN] and (self.pca is not None or self.epochs > 1):
+            raise ValueError("standard input can be read only once: write it to a file first, for --pca or --epochs")
 
 
 @dataclass
@@ -96,16 +99,18 @@ class Run:
     fitting: Fitting
     constants: ConstantColumns
     stamps: list[list[int]]
+    kept_rows: int = 0  # in the last checkpoint
     _saved: float = field(default_factory=time.monotonic)
 
     @classmethod
     def begin(cls, options: FitOptions, out: Path) -> "Run":
         """A new one."""
-        stamps = options.stamps()
+        options.check()
+        check_target(out, options.inputs)
         estimator, stream = options.estimator(), options.stream()
         estimator._check_parameters()
-        fitting = Fitting(estimator, estimator._source(stream, None))
-        return cls(options, out, estimator, stream, fitting, ConstantColumns(), stamps)
+        estimator._adopt(stream)
+        return cls(options, out, estimator, stream, Fitting(estimator, stream), ConstantColumns(), stream.stamps())
 
     @classmethod
     def resume(cls, out: Path) -> "Run":
@@ -126,6 +131,7 @@ class Run:
             run.estimator = load_model(str(path), Model(kind, content, arrays))
             run.fitting = Fitting(run.estimator, run.stream)
         run.fitting.restore(settings["fitting"], model.arrays)
+        run.kept_rows = run.fitting.n_rows
         run.constants = ConstantColumns.from_json(settings["constants"])
         return run
 
@@ -160,7 +166,7 @@ class Run:
             settings["model"] = [model.kind, model.settings]
             arrays |= {PREFIX + name: array for name, array in model.arrays.items()}
         write_model(checkpoint_of(self.out), Model(KIND, settings, arrays))
-        self._saved = time.monotonic()
+        self._saved, self.kept_rows = time.monotonic(), self.fitting.n_rows
 
     def finish(self) -> None:
         """Write the model, with where it comes from, and remove the checkpoint."""
@@ -173,6 +179,17 @@ class Run:
         }
         write_model(self.out, Model(model.kind, {**model.settings, "origin": origin}, model.arrays))
         checkpoint_of(self.out).unlink(missing_ok=True)
+
+
+def check_target(out: Path, inputs: list[str]) -> None:
+    """Raise InputError if a file cannot be written to, or is one of those to be read."""
+    if out.is_dir():
+        raise InputError(f"{out} is a folder: give the name of a file with --out")
+    if not out.absolute().parent.is_dir():
+        raise InputError(f"the folder {out.absolute().parent} does not exist")
+    sources = [Path(name.partition("::")[0]) for name in inputs if name != STDIN]
+    if out.exists() and any(source.exists() and source.samefile(out) for source in sources):
+        raise InputError(f"{out} is an input: choose another name with --out")
 
 
 def checkpoint_of(out: Path) -> Path:
@@ -202,17 +219,36 @@ def resume(out: Path, *, checkpoint_every: float) -> Run:
 def _work(run: Run, checkpoint_every: float) -> Run:
     for path in (run.out, checkpoint_of(run.out)):
         remove_litter(path)
-    with Progress("fit", total=None, unit="samples") as progress:
+    resumable = run.options.inputs != [STDIN]
+    with Progress("fit", total=None, unit="samples") as progress, stop_between_steps() as stopped:
         try:
-            for fraction in run.steps(0.0 if run.options.inputs == [STDIN] else checkpoint_every):
+            for fraction in run.steps(checkpoint_every if resumable else 0.0):
                 progress.reach(run.fitting.n_rows, fraction)
-        except KeyboardInterrupt:
-            if run.options.inputs != [STDIN] and run.fitting.position is not None:
-                run.checkpoint()
-            raise
+                if stopped():
+                    if resumable:
+                        run.checkpoint()
+                    raise KeyboardInterrupt
         except (ValueError, MemoryError):
-            if not run.fitting.begun:  # nothing to go on with
+            if run.kept_rows == 0:  # nothing to go on with
                 checkpoint_of(run.out).unlink(missing_ok=True)
             raise
     run.finish()
     return run
+
+
+@contextmanager
+def stop_between_steps() -> Iterator[Callable[[], bool]]:
+    """Let Ctrl-C wait for the end of a step, when everything can be kept; a second one does not wait."""
+    asked = False
+
+    def ask(*_: object) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from biosfa.exceptions import InputError
-from biosfa.io.atomic import replacing
+from biosfa.io.atomic import remove_litter, replacing
 from biosfa.io.tables._numpy import Npy, NpyWriter, NpzWriter, members
 from biosfa.io.tables._parquet import Parquet, ParquetWriter
 from biosfa.io.tables._stores import Hdf5Writer, ZarrWriter, chosen, open_hdf5, open_zarr
@@ -29,8 +29,7 @@ def open_table(source: str | os.PathLike[str]) -> Table:
     name, _, part = os.fspath(source).partition("::")
     path = Path(name)
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(f"{path}: {suffix or 'no suffix'} is not a format that is known: {', '.join(SUFFIXES)}")
+    _check_suffix(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
     try:
@@ -47,6 +46,12 @@ def open_table(source: str | os.PathLike[str]) -> Table:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
+def _check_suffix(path: Path) -> None:
+    if not is_table(path):
+        known = ", ".join(SUFFIXES)
+        raise InputError(f"{path}: {path.suffix or 'no suffix'} is not a format that is known: {known}")
+
+
 @contextmanager
 def create_table(target: str, columns: list[str]) -> Iterator[TableWriter]:
     """A table to write rows to, CSV on standard output for ``-``; the file appears when all is written."""
@@ -55,10 +60,9 @@ def create_table(target: str, columns: list[str]) -> Iterator[TableWriter]:
             yield writer
         return
     path = Path(target)
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InputError(f"{path}: {suffix or 'no suffix'} is not a format that is known: {', '.join(SUFFIXES)}")
-    with replacing(path) as temporary, _closing(_writer(temporary, suffix, columns)) as writer:
+    _check_suffix(path)
+    remove_litter(path)
+    with replacing(path) as temporary, _closing(_writer(temporary, path.suffix.lower(), columns)) as writer:
         yield writer
 
 

@@ -1,6 +1,8 @@
 """NumPy's own files, read as streams: ``.npy``, and the members of ``.npz``, compressed or not."""
 
+import lzma
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -11,6 +13,9 @@ from numpy.lib import format as npy
 from biosfa.exceptions import InputError
 from biosfa.io.tables._table import Block, Cursor, Table, TableWriter, split, two_dimensions
 from biosfa.typing import FloatArray
+
+# what reading a damaged, or an encrypted, archive may raise
+DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, NotImplementedError)
 
 
 class Npy(Table):
@@ -29,7 +34,7 @@ class Npy(Table):
                 version = npy.read_magic(file)
                 read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
                 shape, by_column, self._dtype = read(file)
-            except ValueError as error:
+            except (ValueError, *DAMAGED) as error:
                 raise InputError(f"{name} is not a NumPy array, or is damaged: {error}") from None
             self._begin = file.tell()
         if self._dtype.kind not in "fiub":
@@ -49,31 +54,32 @@ class Npy(Table):
                 if self._by_column:
                     rows = np.empty((n_columns, n), self._dtype).T
                     for column in range(n_columns):
-                        self._fill(file, column * self.n_rows + begin, rows[:, column], begin)
+                        self._fill(file, column * self.n_rows + begin, rows[:, column], begin, n)
                 else:
                     rows = np.empty((n, n_columns), self._dtype)
-                    self._fill(file, begin * n_columns, rows.reshape(-1), begin)
+                    self._fill(file, begin * n_columns, rows.reshape(-1), begin, n)
+                yield split(rows, features, labels, begin)
                 begin += n
-                yield split(rows, features, labels, begin - n, (begin,))
 
-    def _fill(self, file: IO[bytes], element: int, into: np.ndarray[Any, Any], row: int) -> None:
-        """Read values from an element of the array on."""
+    def _fill(self, file: IO[bytes], element: int, into: np.ndarray[Any, Any], row: int, n: int) -> None:
+        """Read values from an element of the array on, of n rows from ``row`` on."""
         try:
             file.seek(self._begin + element * self._dtype.itemsize)
             n_bytes: int = file.readinto(into.data.cast("B"))  # type: ignore[attr-defined]
-        except (OSError, EOFError, zipfile.BadZipFile) as error:
+        except DAMAGED as error:
             raise InputError(f"{self.name}, row {row}: it cannot be read ({error})") from None
         if n_bytes < into.nbytes:
             raise InputError(
-                f"{self.name} is truncated: it should have {self.n_rows} rows, and ends after row {row} at the latest"
+                f"{self.name} is truncated: it should have {self.n_rows} rows, and ends before row {row + n}"
             )
 
     def _open(self) -> IO[bytes]:
         if self._member is None:
             return open(self._path, "rb", buffering=0)
         try:
-            return zipfile.ZipFile(self._path).open(f"{self._member}.npy")
-        except zipfile.BadZipFile as error:
+            with zipfile.ZipFile(self._path) as archive:
+                return archive.open(f"{self._member}.npy")
+        except DAMAGED as error:
             raise InputError(f"{self._path} is not an .npz file, or is damaged: {error}") from None
 
 
@@ -82,7 +88,7 @@ def members(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    except zipfile.BadZipFile as error:
+    except DAMAGED as error:
         raise InputError(f"{path} is not an .npz file, or is damaged: {error}") from None
 
 
@@ -123,7 +129,7 @@ class NpzWriter(TableWriter):
 
     def __init__(self, path: Path, columns: list[str]) -> None:
         self._path = path
-        self._beside = path.with_name(path.name + ".npy-tmp-biosfa")
+        self._beside = path.with_name(path.name + ".npy")
         self._writer = NpyWriter(self._beside, columns)
 
     def write(self, rows: FloatArray) -> None:
@@ -137,4 +143,4 @@ class NpzWriter(TableWriter):
             with zipfile.ZipFile(self._path, "w", allowZip64=True) as archive:
                 archive.write(self._beside, "features.npy")
         finally:
-            self._beside.unlink()
+            self._beside.unlink(missing_ok=True)

@@ -1,7 +1,9 @@
 """Parquet files, read by Arrow in batches of rows."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,13 @@ from biosfa.io.tables._table import Array, Block, Cursor, Table, TableWriter
 from biosfa.typing import FloatArray
 
 PANDAS_INDEX = r"__index_level_\d+__"  # columns that pandas adds to those of a frame
+
+
+def _numbers() -> tuple[Callable[[Any], bool], ...]:
+    """Types that can be samples."""
+    from pyarrow import types
+
+    return types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null
 
 
 class Parquet(Table):
@@ -27,45 +36,42 @@ class Parquet(Table):
                 groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
         except pa.ArrowException as error:
             raise InputError(f"{path} is not a Parquet file, or is damaged: {str(error).splitlines()[0]}") from None
-        names = [name for name in schema.names if not re.fullmatch(PANDAS_INDEX, name)]
-        self._types = [schema.field(name).type for name in names]
+        fields = [field for field in schema if not re.fullmatch(PANDAS_INDEX, field.name)]
+        self._types = [field.type for field in fields]
         self._group_ends = np.cumsum(groups, dtype=np.int64)
-        super().__init__(str(path), names, n_rows)
+        super().__init__(str(path), [field.name for field in fields], n_rows)
 
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
         """Batches, from the group of rows on that has the first row wanted."""
         import pyarrow as pa
 
         for i in features:
-            if not (pa.types.is_integer(self._types[i]) or pa.types.is_floating(self._types[i])):
+            if not any(is_kind(self._types[i]) for is_kind in _numbers()):
                 raise InputError(
                     f"{self.name}, column {self.columns[i]!r}: {self._types[i]} is not a number; choose others with "
                     "columns (--columns)"
                 )
         begin = cursor[0] if cursor else 0
-        group = int(np.searchsorted(self._group_ends, begin, side="right"))
-        skip = begin - int(self._group_ends[group - 1] if group else 0)
+        first = int(np.searchsorted(self._group_ends, begin, side="right"))
         with self._open() as file:
-            batches = file.iter_batches(
-                batch_size=size,
-                row_groups=range(group, len(self._group_ends)),
-                columns=[self.columns[i] for i in [*features, *labels]],
-                use_threads=False,
-            )
-            try:
-                for batch in batches:
-                    samples, found = self._columns(batch, features, labels)
-                    left = min(skip, len(samples))
-                    skip -= left
-                    if left < len(samples):
-                        begin += len(samples) - left
-                        yield Block(
-                            samples[left:], [label[left:] for label in found], begin - len(samples) + left, (begin,)
-                        )
-            except (pa.ArrowException, OSError) as error:
-                raise InputError(
-                    f"{self.name}, row {begin} or after: it cannot be read ({str(error).splitlines()[0]})"
-                ) from None
+            # group by group, so that batches are cut at the same rows wherever one begins
+            for group in range(first, len(self._group_ends)):
+                skip = begin - int(self._group_ends[group - 1] if group else 0)
+                names = [self.columns[i] for i in [*features, *labels]]
+                try:
+                    for batch in file.iter_batches(size, row_groups=[group], columns=names, use_threads=False):
+                        samples, found = self._columns(batch, features, labels)
+                        left = min(skip, len(samples))
+                        skip -= left
+                        if left < len(samples):
+                            here = begin
+                            begin += len(samples) - left
+                            labelled = [label[left:] for label in found]
+                            yield Block(samples[left:], labelled, partial(add, here), (begin,))
+                except (pa.ArrowException, OSError) as error:
+                    raise InputError(
+                        f"{self.name}, row {begin} or after: it cannot be read ({str(error).splitlines()[0]})"
+                    ) from None
 
     def _open(self) -> Any:
         from pyarrow import parquet
@@ -96,7 +102,7 @@ class ParquetWriter(TableWriter):
         table = pa.table({name: np.ascontiguousarray(rows[:, i]) for i, name in enumerate(self._columns)})
         if self._writer is None:
             self._writer = parquet.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table)
+        self._writer.write_table(table.cast(self._writer.schema))
 
     def close(self) -> None:
         """Write what is found at the end of such files."""

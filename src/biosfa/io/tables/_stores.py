@@ -8,6 +8,7 @@ from biosfa.io.tables._table import Sliced, TableWriter
 from biosfa.typing import FloatArray
 
 DATASET = "features"  # what is written is called so
+COLUMNS = "columns"  # the attribute that has the names of the columns
 ROWS = 4096  # of a chunk in the file
 
 
@@ -30,7 +31,7 @@ def open_hdf5(path: Path, dataset: str | None) -> Sliced:
     found: list[str] = []
     file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
     name = chosen(path, dataset, found)
-    return Sliced(f"{path}::{name}", file[name])
+    return Sliced(f"{path}::{name}", file[name], _names(file[name]))
 
 
 def open_zarr(path: Path, array: str | None) -> Sliced:
@@ -41,10 +42,16 @@ def open_zarr(path: Path, array: str | None) -> Sliced:
     except Exception as error:  # whatever is found in its metadata
         raise InputError(f"{path} is not a Zarr store, or is damaged: {error}") from None
     if isinstance(store, zarr.Array):
-        return Sliced(str(path), store)
+        return Sliced(str(path), store, _names(store))
     found = sorted(name for name, item in store.members(max_depth=None) if isinstance(item, zarr.Array))
     name = chosen(path, array, found)
-    return Sliced(f"{path}::{name}", store[name])
+    return Sliced(f"{path}::{name}", store[name], _names(store[name]))
+
+
+def _names(array: Any) -> list[str] | None:
+    """Names of columns that we have written beside an array."""
+    names = array.attrs.get(COLUMNS)
+    return None if names is None or array.ndim != 2 or len(names) != array.shape[1] else [str(name) for name in names]
 
 
 def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
@@ -80,7 +87,7 @@ class Hdf5Writer(TableWriter):
         self._data = self._file.create_dataset(
             DATASET, (0, width), dtype=dtype, maxshape=(None, width), chunks=(ROWS, width)
         )
-        self._data.attrs["columns"] = self._columns
+        self._data.attrs[COLUMNS] = self._columns
 
     def close(self) -> None:
         """Close the file."""
@@ -107,7 +114,7 @@ class ZarrWriter(TableWriter):
     def _create(self, dtype: Any) -> None:
         width = len(self._columns)
         self._data = self._zarr.create_array(
-            self._path, shape=(0, width), chunks=(ROWS, width), dtype=dtype, attributes={"columns": self._columns}
+            self._path, shape=(0, width), chunks=(ROWS, width), dtype=dtype, attributes={COLUMNS: self._columns}
         )
 
     def close(self) -> None:

@@ -1,7 +1,9 @@
 """What a table is: named columns, and rows that come in blocks."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +20,7 @@ class Block(NamedTuple):
 
     samples: FloatArray
     labels: list[Array]  # columns that are no features: time, episode
-    place: int  # of the first row, counted as the table counts
+    place: Callable[[int], int]  # where in the table a row of the block is, counted as the table counts
     after: Cursor
 
 
@@ -29,10 +31,8 @@ class Table(ABC):
     ----------
     name : str
         For messages.
-    columns : list of str
-        Their names.
-    named : bool
-        Whether these are names of the file's own.
+    columns : list of str, or int
+        Their names, or how many there are.
     n_rows : int or None
         None if only reading it all would tell.
     """
@@ -43,11 +43,14 @@ class Table(ABC):
         self.name = name
         self.named = not isinstance(columns, int)
         self.columns = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else [str(c) for c in columns]
+        repeated = [column for i, column in enumerate(self.columns) if column in self.columns[:i]]
+        if self.named and repeated:
+            raise InputError(f"{name} has several columns named {repeated[0]!r}")
         self.n_rows = n_rows
 
     @abstractmethod
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
-        """Blocks of at most ``size`` rows from ``cursor`` on: some columns as samples, others one by one.
+        """Blocks of at most ``size`` rows (or as many as have come, of a stream) from ``cursor`` on.
 
         Raises
         ------
@@ -78,7 +81,7 @@ class Sliced(Table):
                 rows = np.asarray(self._array[begin : begin + size])
             except (OSError, RuntimeError, ValueError) as error:
                 raise InputError(f"{self.name}, row {begin}: it cannot be read ({error})") from None
-            yield split(rows.reshape(len(rows), -1), features, labels, begin, (begin + len(rows),))
+            yield split(rows.reshape(len(rows), -1), features, labels, begin)
 
 
 def two_dimensions(name: str, shape: tuple[int, ...]) -> tuple[int, int]:
@@ -88,10 +91,10 @@ def two_dimensions(name: str, shape: tuple[int, ...]) -> tuple[int, int]:
     return shape[0], 1 if len(shape) == 1 else shape[1]
 
 
-def split(rows: Array, features: list[int], labels: list[int], place: int, after: Cursor) -> Block:
-    """A block from rows that have all columns."""
+def split(rows: Array, features: list[int], labels: list[int], begin: int) -> Block:
+    """A block from rows that have all columns, of which the first is number ``begin``."""
     chosen = rows if features == list(range(rows.shape[1])) else rows[:, features]
-    return Block(to_floats(chosen), [rows[:, i] for i in labels], place, after)
+    return Block(to_floats(chosen), [rows[:, i] for i in labels], partial(add, begin), (begin + len(rows),))
 
 
 def to_floats(rows: Array) -> FloatArray:

@@ -1,7 +1,9 @@
 """CSV and its kin: text with a number in each cell, parsed block by block by Arrow."""
 
+import csv as cells_of
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,37 +14,49 @@ from biosfa.io.tables._table import Array, Block, Cursor, Table, TableWriter
 from biosfa.typing import FloatArray
 
 BLOCK_BYTES = 2**22
-HEAD_BYTES = 2**20  # in which a first row, or the header, must end
-DELIMITERS = (",", "\t", ";", " ")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+DELIMITERS = (",", "\t", ";")  # or else a blank
 ALSO_MISSING = ["?", "-", "--", "None", "none", "missing"]
 
 
 class Grammar:
     """How lines of text are to be read: delimiter, names of columns, and where the numbers begin.
 
-    Found from the first lines: comments (#), then a header unless all its cells are numbers.
+    Found from the first line that is no comment (#): a header unless all its cells are numbers. A first column without
+    a name is an index, as pandas writes it, and is left out.
     """
 
     def __init__(self, name: str, head: bytes) -> None:
+        from pyarrow import csv
+
         self.name = name
-        self.offset = 0  # bytes before the first row
+        if b"\0" in head:
+            raise InputError(f"{name} is not text in UTF-8")
+        self._missing = [*csv.ConvertOptions().null_values, *ALSO_MISSING]
+        self.offset = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0  # bytes before the first row
         self.line = 1  # its number
-        for first in head.splitlines(keepends=True):
-            if first.strip() and not first.startswith(b"#"):
+        for first in head[self.offset :].splitlines(keepends=True):
+            if not is_comment(first):
                 break
             self.offset += len(first)
             self.line += 1
         else:
             raise InputError(f"{name} has no rows")
-        text = first.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="replace").strip("\r\n")
-        self.delimiter = max(DELIMITERS, key=text.count)
-        cells = [cell.strip().strip('"') for cell in text.split(self.delimiter)]
+        text = first.decode("utf-8", errors="replace").strip("\r\n")
+        self.delimiter = max(DELIMITERS, key=text.count) if any(mark in text for mark in DELIMITERS) else " "
+        if self.delimiter == " ":
+            text = " ".join(text.split())
+        cells = [cell.strip() for cell in next(cells_of.reader([text], delimiter=self.delimiter))]
+        self._n_cells = len(cells)
+        self._index = 0  # columns before the first that counts
         self.columns: list[str] | int = len(cells)
-        if not all(_is_number(cell) for cell in cells):
-            repeated = sorted({cell for cell in cells if cells.count(cell) > 1})
-            if repeated:
-                raise InputError(f"{name} has several columns named {repeated[0]!r}")
-            self.columns = cells
+        # numbers in order are names, as pandas gives them to columns without any
+        counted = any(cells == [str(i + first) for i in range(len(cells))] for first in (0, 1)) and len(cells) > 2
+        if counted or not all(self._is_number(cell) for cell in cells):
+            self._index = int(cells[0] == "" and len(cells) > 1)
+            self.columns = cells[self._index :]
+            if "" in self.columns:
+                raise InputError(f"{name} has a column without a name: number {cells.index('', self._index)} from 0")
             self.offset += len(first)
             self.line += 1
 
@@ -51,18 +65,22 @@ class Grammar:
         import pyarrow as pa
         from pyarrow import csv
 
-        n_columns = self.columns if isinstance(self.columns, int) else len(self.columns)
-        names = [str(i) for i in range(n_columns)]
-        types = {str(i): pa.float64() for i in features}
+        if not lines.strip(b"\r\n"):
+            return np.empty((0, len(features))), [np.empty(0) for _ in labels]
+        if self.delimiter == " ":  # any number of them
+            lines = re.sub(rb" *\r?\n *", b"\n", re.sub(rb" +", b" ", lines).strip(b" "))
+        chosen = [str(i + self._index) for i in [*features, *labels]]
         try:
             table = csv.read_csv(
                 pa.py_buffer(lines),
-                read_options=csv.ReadOptions(use_threads=False, column_names=names, block_size=len(lines) + 1),
+                read_options=csv.ReadOptions(
+                    use_threads=False, column_names=[str(i) for i in range(self._n_cells)], block_size=len(lines) + 1
+                ),
                 parse_options=csv.ParseOptions(delimiter=self.delimiter),
                 convert_options=csv.ConvertOptions(
-                    column_types=types,
-                    include_columns=[str(i) for i in [*features, *labels]],
-                    null_values=[*csv.ConvertOptions().null_values, *ALSO_MISSING],
+                    column_types=dict.fromkeys(chosen[: len(features)], pa.float64()),
+                    include_columns=chosen,
+                    null_values=self._missing,
                     strings_can_be_null=True,
                 ),
             )
@@ -73,50 +91,87 @@ class Grammar:
             samples[:, i] = table.column(i).to_numpy()
         return samples, [table.column(len(features) + i).to_numpy() for i in range(len(labels))]
 
+    def blocks(
+        self,
+        read: Callable[[], bytes],
+        features: list[int],
+        labels: list[int],
+        *,
+        size: int | None = None,
+        cursor: tuple[int, int, int] | None = None,
+    ) -> Iterator[Block]:
+        """Blocks of whole lines that ``read`` gives, until it gives none, in parts of at most ``size`` rows.
+
+        A cursor is (offset of a block, its first line, rows of it done).
+        """
+        offset, line, done = cursor or (self.offset, self.line, 0)
+        while lines := read():
+            samples, found = self.parse(lines, line, features, labels)
+            following = offset + len(lines), line + lines.count(b"\n"), 0
+            for begin in range(done, len(samples), size or max(1, len(samples))):
+                end = min(begin + size, len(samples)) if size else len(samples)
+                after = (offset, line, end) if end < len(samples) else following
+                place = partial(_line_of_row, lines, line, begin)
+                yield Block(samples[begin:end], [label[begin:end] for label in found], place, after)
+            offset, line, done = following
+
+    def _is_number(self, cell: str) -> bool:
+        try:
+            float(cell)
+        except ValueError:
+            return cell != "" and cell in self._missing
+        return True
+
     def _explain(self, message: str, lines: bytes, line: int) -> str:
         """Arrow's message with the name of the file, the number of the line, and the name of the column."""
         row = re.search(r"Row #(\d+)", message)
-        where = self.name
-        if row:
-            filled = [i for i, content in enumerate(lines.split(b"\n")) if content.strip()]
-            where += f", line {line + filled[int(row[1]) - 1]}"
+        where = f"{self.name}, line {_line_of_row(lines, line, 0, int(row[1]) - 1)}" if row else self.name
         wrong = re.search(r"Expected (\d+) columns, got (\d+)", message)
         if wrong:
             return f"{where}: {wrong[2]} columns where {wrong[1]} are expected"
         value = re.search(r"In CSV column #(\d+).*invalid value '(.*)'", message, re.DOTALL)
         if value:
-            # counted among the columns of the file
-            number = int(value[1])
+            number = int(value[1]) - self._index
             column = repr(self.columns[number]) if isinstance(self.columns, list) else str(number)
-            return f"{where}, column {column}: {value[2]!r} is not a number; choose others with columns (--columns)"
+            if re.fullmatch(r"[-+]?\d+,\d+", value[2]):
+                advice = "write decimals with a point"
+            else:
+                advice = (
+                    "choose others with columns (--columns), or say that it is time or episodes (--time, --episodes)"
+                )
+            return f"{where}, column {column}: {value[2]!r} is not a number; {advice}"
         return f"{where}: {message.splitlines()[0]}"
 
 
+def is_comment(line: bytes) -> bool:
+    """Whether a line at the beginning of a file tells nothing of its columns."""
+    return not line.strip() or (line.startswith(b"#") and not line.startswith(b"#N/A"))
+
+
+def _line_of_row(lines: bytes, line: int, begin: int, row: int) -> int:
+    """The number of the line of a row, which is counted from row ``begin`` of a block; empty lines are no rows."""
+    filled = (i for i, content in enumerate(lines.split(b"\n")) if content.strip(b"\r"))
+    return line + next(i for position, i in enumerate(filled) if position == begin + row)
+
+
 class Text(Table):
-    """A CSV file. Cells have no line breaks in them."""
+    """A CSV file. Cells have no line breaks in them; empty lines are skipped."""
 
     counts = "line"
 
     def __init__(self, path: Path) -> None:
         self._path = path
         with open(path, "rb") as file:
-            self._grammar = Grammar(str(path), file.read(HEAD_BYTES))
+            self._grammar = Grammar(str(path), whole_lines(file))
         self._size = path.stat().st_size
         super().__init__(str(path), self._grammar.columns, None)
 
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
-        """Lines parsed one block after the other. A cursor is (offset of a block, its first line, rows of it done)."""
-        offset, line, done = cursor or (self._grammar.offset, self._grammar.line, 0)
+        """Lines parsed one block after the other."""
+        place = (cursor[0], cursor[1], cursor[2]) if cursor else None
         with open(self._path, "rb") as file:
-            file.seek(offset)
-            while lines := whole_lines(file):
-                samples, found = self._grammar.parse(lines, line, features, labels)
-                following = offset + len(lines), line + lines.count(b"\n"), 0
-                for begin in range(done, len(samples), size):
-                    end = min(begin + size, len(samples))
-                    after = (offset, line, end) if end < len(samples) else following
-                    yield Block(samples[begin:end], [label[begin:end] for label in found], line + begin, after)
-                offset, line, done = following
+            file.seek(place[0] if place else self._grammar.offset)
+            yield from self._grammar.blocks(partial(whole_lines, file), features, labels, size=size, cursor=place)
 
     def fraction(self, cursor: Cursor) -> float:
         """How much of the file comes before this cursor."""
@@ -128,7 +183,7 @@ def whole_lines(file: IO[bytes]) -> bytes:
     block = file.read(BLOCK_BYTES)
     if len(block) == BLOCK_BYTES and not block.endswith(b"\n"):
         block += file.readline()
-    return block if block.strip() else b""
+    return block
 
 
 class TextWriter(TableWriter):
@@ -157,11 +212,3 @@ class TextWriter(TableWriter):
         self._writer.close()
         if self._ours:
             self._file.close()
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return cell in ("", "NA", *ALSO_MISSING)
-    return True

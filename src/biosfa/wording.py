@@ -1,0 +1,16 @@
+"""How things are put into words in messages."""
+
+from collections.abc import Iterable
+
+SHOWN = 8
+
+
+def listed(names: Iterable[object]) -> str:
+    """The first few of some names, and how many more there are."""
+    words = [str(name) for name in names]
+    return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
+
+
+def counted(n: int, noun: str) -> str:
+    """A number of things, in the plural if there are several."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
