@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 
 from biosfa.estimators._base import Projection, SlowFeatureEstimator
 from biosfa.estimators._sfa import SFA
@@ -143,4 +142,4 @@ def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array
 def _integers(axes: Axes, n_features: int) -> None:
     """Ticks at features, not between them."""
     axes.set_xlim(-0.5, n_features - 0.5)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=min(n_features, 10), integer=True))
+    axes.set_xticks(range(0, n_features, 1 + n_features // 11))
