@@ -1,8 +1,10 @@
 """The command on people's own recordings."""
 
 import json
+import os
 import re
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -259,13 +261,17 @@ def test_trouble_with_disks_is_one_line_and_leaves_what_was(folder, tmp_path):
 def test_a_full_standard_output(folder, tmp_path):
     out = tmp_path / "m"
     run("fit", folder / "x.npy", "-k", 2, "--out", out)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [*BIOSFA, "transform", str(out), str(folder / "x.npy"), "--out", "-"],
-            stdout=full, stderr=subprocess.PIPE, text=True,
+            stdout=full, stderr=subprocess.PIPE, text=True, env=buffered,
         )  # fmt: skip
     assert done.returncode == 1
     assert "No space left" in line_of_error(done)
+    command = f"{shlex.join(BIOSFA)} transform {out} {folder / 'x.npy'} --out - | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=buffered)
+    assert (done.stdout, done.stderr) == ("slow0,slow1\n", "")
 
 
 def test_wrong_use_is_one_line(folder, tmp_path):

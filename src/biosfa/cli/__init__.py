@@ -1,5 +1,6 @@
 """The command ``biosfa``. What it runs is imported when it runs, so that help is quick."""
 
+import os
 import sys
 import warnings
 from itertools import pairwise, takewhile
@@ -17,6 +18,7 @@ app = typer.Typer(
 
 
 INTERRUPTED = 130  # what shells say of a program ended by Ctrl-C
+BROKEN_PIPE = 141  # and of one that wrote to nobody
 
 
 def main() -> None:
@@ -26,9 +28,14 @@ def main() -> None:
     warnings.showwarning = show_warning
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()  # while errors can still be told
     except UserError as error:
         fail(str(error), 1)
+    except BrokenPipeError:  # nobody reads on
+        abandon_output()
+        sys.exit(BROKEN_PIPE)
     except OSError as error:
+        abandon_output()
         fail(f"{error.strerror}: {error.filename}" if error.filename else str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
@@ -41,6 +48,14 @@ def main() -> None:
         fail(f"{message()} ({command} --help lists what there is)", 2)
     if code == INTERRUPTED:  # typer gives it back as an exit code, or raises, depending on its version
         fail(how_to_go_on(sys.argv[1:]), INTERRUPTED)
+
+
+def abandon_output() -> None:
+    """Let what could not be written go, or the interpreter would try again when it ends, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def how_to_go_on(arguments: list[str]) -> str:

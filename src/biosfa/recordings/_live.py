@@ -96,8 +96,6 @@ def answer(net: BioSFA, descriptor: int, target: IO[bytes], *, keep: Path | None
             if keep is not None and time.monotonic() - saved > every:
                 net.save(keep)
                 saved = time.monotonic()
-    except BrokenPipeError:  # nobody listens any more
-        pass
     finally:
         if keep is not None and whole and hasattr(net, "_network"):  # not if it was stopped amid a sample
             net.save(keep)
