@@ -10,7 +10,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from biosfa import SFA, BioSFA, CuBICA, OfflineBioSFA, QuadraticExpansion, TimeEmbedding
+from biosfa import (
+    SFA,
+    BioSFA,
+    CuBICA,
+    IncrementalSFA,
+    OfflineBioSFA,
+    OnlineGEV,
+    QuadraticExpansion,
+    TimeEmbedding,
+)
 from biosfa.metrics import slowness
 
 DROPS_ROWS = "the first rows of an episode have no delay vector and are dropped"
@@ -36,6 +45,8 @@ def expected_failures(estimator):
         BioSFA(preconditioner="whiten"),
         BioSFA(n_components=1, preconditioner="whiten", whitening_rank=2, forget=50, dtype=np.float32),
         OfflineBioSFA(max_iter=50),
+        IncrementalSFA(),
+        OnlineGEV(),
         QuadraticExpansion(),
         TimeEmbedding(),
         CuBICA(),

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from biosfa.estimators._cubica import CuBICA as CuBICA
     from biosfa.estimators._expansion import QuadraticExpansion as QuadraticExpansion
     from biosfa.estimators._expansion import TimeEmbedding as TimeEmbedding
+    from biosfa.estimators._incremental_sfa import IncrementalSFA as IncrementalSFA
     from biosfa.estimators._offline import OfflineBioSFA as OfflineBioSFA
+    from biosfa.estimators._online_gev import OnlineGEV as OnlineGEV
     from biosfa.estimators._recorder import Recorder as Recorder
     from biosfa.estimators._schedules import Annealed as Annealed
     from biosfa.estimators._schedules import InverseTime as InverseTime
@@ -35,10 +37,12 @@ _HOME = {
     "CuBICA": "estimators._cubica",
     "DivergenceError": "exceptions",
     "HierarchicalSFA": "hierarchy._hierarchical_sfa",
+    "IncrementalSFA": "estimators._incremental_sfa",
     "InputError": "exceptions",
     "InverseTime": "estimators._schedules",
     "ModelFileError": "exceptions",
     "OfflineBioSFA": "estimators._offline",
+    "OnlineGEV": "estimators._online_gev",
     "QuadraticExpansion": "estimators._expansion",
     "RankDeficiencyWarning": "exceptions",
     "Recorder": "estimators._recorder",

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import ModuleType
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -293,7 +293,23 @@ def steps_within(raw: FloatArray, limit: float) -> int:
     return int(np.argmax(large)) if large.any() else len(raw)
 
 
-def solve_readout(k: int, state: State | NaturalState, dtype: DTypeLike) -> Readout:
+class OutputMoments(Protocol):
+    """What knows weighted sums over its outputs, and over their differences."""
+
+    @property
+    def S(self) -> Float64Array:
+        """Σaaᵀ."""
+
+    @property
+    def D(self) -> Float64Array:
+        """Σȧȧᵀ."""
+
+    @property
+    def weights(self) -> Float64Array:
+        """Total weights of S and D."""
+
+
+def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike) -> Readout:
     """The k slowest mixtures of outputs, from weighted sums S and D over their currents and differences of these."""
     S, D, weights = state.S, state.D, state.weights
     mixtures, delta_values = np.zeros((k, len(S))), np.full(k, np.nan)
@@ -309,7 +325,7 @@ def solve_readout(k: int, state: State | NaturalState, dtype: DTypeLike) -> Read
     return Readout(mixtures, delta_values)
 
 
-def read_out(k: int, state: State | NaturalState, W: FloatArray) -> Readout:
+def read_out(k: int, state: OutputMoments, W: FloatArray) -> Readout:
     """The k slowest directions in the span of W."""
     mixtures, delta_values = solve_readout(k, state, W.dtype)
     return Readout(fixed_signs(mixtures @ W), delta_values)
