@@ -1,4 +1,6 @@
-"""Rivals that the paper names: convergence, episodes, chunks, files."""
+"""The rivals that the paper names: literal forms, convergence, episodes, chunks, files."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import biosfa
-from biosfa import SFA, IncrementalSFA, InverseTime, OnlineGEV, metrics
+from biosfa import SFA, BioSFA, FoldiakTrace, IncrementalSFA, InverseTime, OnlineGEV, metrics
 from biosfa.kernels.rivals import amnesic_rate
 from tests.conftest import slow_mixture
 
@@ -15,6 +17,8 @@ RIVALS = {
     "incremental": IncrementalSFA(2, random_state=0),
     "incremental-few": IncrementalSFA(2, n_whitened=3, n_delays=2, random_state=0),
     "gev": OnlineGEV(1, learning_rate=InverseTime(100.0, 0.1), random_state=0),
+    "trace": FoldiakTrace(2, random_state=0),
+    "trace-sum": FoldiakTrace(3, trace="sum", learning_rate=InverseTime(100.0, 0.1), random_state=0),
     "gev-two": OnlineGEV(2, expansion="quadratic", random_state=0),
 }
 
@@ -94,6 +98,63 @@ def test_what_online_gev_has_found_is_a_generalized_eigenvector(mixture):
     assert w @ C_xx @ w == pytest.approx(1.0, rel=0.15)
 
 
+def lines():
+    """Földiák's stimuli: simple cells of 4 orientations at 8 × 8 places, and 8 lines of each orientation."""
+    i, j = np.mgrid[:8, :8]
+    frames = np.zeros((4, 8, 4, 8, 8))
+    for orientation, place in enumerate((i, j, (i + j) % 8, (i - j) % 8)):
+        for position in range(8):
+            frames[orientation, position, orientation] = place == position
+    return frames.reshape(4, 8, 256)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_that_sweep_make_units_that_know_orientation_and_not_position(seed):
+    rng = np.random.default_rng(seed)
+    frames = lines()
+    sweeps = [frames[rng.integers(4)][:: rng.choice([-1, 1])] for _ in range(500)]
+
+    def preferred(**settings):
+        net = FoldiakTrace(4, random_state=seed, **settings).fit(np.concatenate(sweeps))
+        return net.winner(frames.reshape(32, 256)).reshape(4, 8)
+
+    with_trace = preferred()
+    assert (with_trace == with_trace[:, :1]).all()
+    assert sorted(with_trace[:, 0]) == [0, 1, 2, 3]
+    without = preferred(trace_rate=1.0)  # which has no memory, and cannot know what belongs together
+    assert not (without == without[:, :1]).all(axis=1).any()
+
+
+def test_the_trace_rule_literally(X):
+    for trace in ("decay", "sum"):
+        net = FoldiakTrace(2, trace=trace, trace_rate=0.3, learning_rate=0.05, random_state=0)
+        W = 0.1 * np.random.RandomState(0).random_sample((2, 5))
+        y_bar, y_prev = np.zeros(2), np.zeros(2)
+        for t, x in enumerate(X):
+            y = np.eye(2)[np.argmax(W @ x)]
+            y_bar = y + y_prev if trace == "sum" else 0.7 * y_bar + 0.3 * y
+            if t > 0:  # the first sample of an episode makes no update, as for all of them
+                W += 0.05 * y_bar[:, None] * (x - W)
+            y_prev = y
+        np.testing.assert_allclose(net.fit(X)._state.W, W, rtol=1e-9)
+
+
+def test_one_linear_unit_of_the_trace_rule_becomes_bio_sfa(X):
+    """Put x̄ for x, ax for the decay ȳw, and y = a/M for the competition: the steps are those of Bio-SFA."""
+    eta = 0.01
+    net = BioSFA(1, learning_rate=eta, tau=0.5, center=False, random_state=0).fit(X)
+    w, M = np.random.RandomState(0).standard_normal(5) / np.sqrt(5), 1.0
+    y_prev = w @ X[0] / M
+    for before, x in pairwise(X):
+        a = w @ x
+        y = a / M
+        y_bar, x_bar = y + y_prev, x + before
+        w = w + 2 * eta * (y_bar * x_bar - a * x)
+        M += eta / 0.5 * (y_bar**2 - M)
+        y_prev = y
+    np.testing.assert_allclose(net.W_[0], w, rtol=1e-7)
+
+
 @pytest.mark.parametrize("name", RIVALS)
 def test_generic(name, X, tmp_path):
     model = RIVALS[name]
@@ -140,6 +201,8 @@ def test_wrong_parameters_are_named():
     X = np.zeros((10, 3))
     for model, message in (
         (IncrementalSFA(2, n_whitened=1), "n_whitened=1 is less"),
+        (FoldiakTrace(trace="echo"), "trace must be one of"),
+        (FoldiakTrace(trace_rate=0.0), "between 0 and 1"),
         (OnlineGEV(4), "exceeds the number of"),
     ):
         with pytest.raises(ValueError, match=message):

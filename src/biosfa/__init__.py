@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from biosfa.estimators._cubica import CuBICA as CuBICA
     from biosfa.estimators._expansion import QuadraticExpansion as QuadraticExpansion
     from biosfa.estimators._expansion import TimeEmbedding as TimeEmbedding
+    from biosfa.estimators._foldiak_trace import FoldiakTrace as FoldiakTrace
     from biosfa.estimators._incremental_sfa import IncrementalSFA as IncrementalSFA
     from biosfa.estimators._offline import OfflineBioSFA as OfflineBioSFA
     from biosfa.estimators._online_gev import OnlineGEV as OnlineGEV
@@ -36,6 +37,7 @@ _HOME = {
     "BioSFA": "estimators._bio_sfa",
     "CuBICA": "estimators._cubica",
     "DivergenceError": "exceptions",
+    "FoldiakTrace": "estimators._foldiak_trace",
     "HierarchicalSFA": "hierarchy._hierarchical_sfa",
     "IncrementalSFA": "estimators._incremental_sfa",
     "InputError": "exceptions",

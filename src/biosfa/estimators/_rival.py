@@ -25,7 +25,7 @@ class OnlineRival(SlowFeatureEstimator):
     n_components: int
     learning_rate: LearningRate
     random_state: Any
-    _automatic: Schedule  # what "auto" is
+    _automatic: Schedule | float  # what "auto" is
     _state: Any
 
     def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:

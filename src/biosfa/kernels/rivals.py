@@ -1,6 +1,6 @@
-"""Rivals that the paper names, sample by sample: Incremental SFA, and online generalized eigenvectors.
+"""The rivals that the paper names, sample by sample: Incremental SFA, online generalized eigenvectors, the trace rule.
 
-Both keep running moments of their outputs, as Bio-SFA does, so that order and slowness of the features can be
+All of them keep running moments of their outputs, as Bio-SFA does, so that order and slowness of the features can be
 read from them: S of the outputs a, D of their difference under the same weights.
 """
 
@@ -46,6 +46,19 @@ class GevState(NamedTuple):
     P: Float64Array  # (k, m) running ⟨y x⟩ = C_xx w, which the units that follow are kept away from
     ratio: Float64Array  # (k, 2) running ⟨ȳ²⟩ and ⟨y²⟩
     power: Float64Array  # (1,) running mean of ‖x‖²
+    S: Float64Array
+    D: Float64Array
+    weights: Float64Array
+
+
+class TraceState(NamedTuple):
+    """Földiák's network: weights, and traces of the activities."""
+
+    mean: Float64Array  # (m,)
+    x_prev: Float64Array  # (m,)
+    W: Float64Array  # (k, m)
+    trace: Float64Array  # (k,) ȳ
+    y_prev: Float64Array  # (k,)
     S: Float64Array
     D: Float64Array
     weights: Float64Array
@@ -185,5 +198,41 @@ def learn_gev(state: GevState, X: Float64Array, starts: BoolArray, n_seen: int, 
                 y, y_prev = np.dot(W[i], u), np.dot(W[i], u_prev)
             a[i], a_prev[i] = y, y_prev
             P[i] += rate * (y * u - P[i])
+        _take_moments(S, D, weights, a, a_prev, n, pair)
+        x_prev[:] = x
+
+
+@jit
+def learn_trace(
+    state: TraceState, X: Float64Array, starts: BoolArray, n_seen: int, eta: Float64Array, delta: float, quoted: bool
+) -> None:
+    """Földiák's trace rule, w ← w + η ȳ(x − w), where the unit with the largest w·x is active, and no other.
+
+    The trace is ȳ ← (1 − δ)ȳ + δy; as quoted in the paper it is ȳ_t = y_t + y_{t−1}. Input is not centred: activities
+    have a mean, and the decay lives on it. Only the moments that features are read from are those of centred input.
+    """
+    mean, x_prev, W, trace, y_prev, S, D, weights = state
+    k = W.shape[0]
+    a, a_prev = np.zeros(k), np.zeros(k)
+    for t in range(X.shape[0]):
+        n = n_seen + t + 1.0
+        x = X[t]
+        for j in range(mean.shape[0]):
+            mean[j] += (x[j] - mean[j]) / n
+        u, u_prev = x - mean, x_prev - mean
+        winner, largest = 0, -np.inf
+        for i in range(k):
+            response = np.dot(W[i], x)
+            if response > largest:
+                winner, largest = i, response
+        pair = not starts[t]
+        for i in range(k):
+            y = 1.0 if i == winner else 0.0
+            before = y_prev[i] if pair else 0.0
+            trace[i] = y + before if quoted else (1.0 - delta) * (trace[i] if pair else 0.0) + delta * y
+            step = eta[t] * trace[i]
+            W[i] += min(step, 1.0) * (x - W[i])
+            y_prev[i] = y
+            a[i], a_prev[i] = np.dot(W[i], u), np.dot(W[i], u_prev)
         _take_moments(S, D, weights, a, a_prev, n, pair)
         x_prev[:] = x

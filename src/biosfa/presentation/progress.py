@@ -14,15 +14,14 @@ from rich.text import Text
 
 class _Rate(ProgressColumn):
     def render(self, task: RichTask) -> Text:
-        speed = task.finished_speed or task.speed
+        speed, unit = task.fields["rate"] or task.finished_speed or task.speed, task.fields["unit"]
         if speed is None:
             return Text("")
-        unit = task.fields["unit"]
         return Text(f"{speed / 1e6:,.1f} M {unit}/s" if speed >= 1e5 else f"{speed:,.0f} {unit}/s")
 
 
 class Progress:
-    """Progress of a run in steps; may be advanced from any thread."""
+    """Progress of a run, in steps that may be counted from any thread, or as a part of the whole (``total=None``)."""
 
     def __init__(self, title: str, total: int | None, unit: str = "steps") -> None:
         self._bar = RichProgress(
@@ -38,7 +37,7 @@ class Progress:
             disable=not sys.stderr.isatty(),
             transient=True,
         )
-        self._task = self._bar.add_task(title, total=total, unit=unit)
+        self._task = self._bar.add_task(title, total=1.0 if total is None else total, unit=unit, rate=None)
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -59,6 +58,7 @@ class Progress:
         with self._lock:
             self._bar.advance(self._task, steps)
 
-    def reach(self, steps: int, fraction: float) -> None:
-        """Say how many steps were made, and what part of all of them this is."""
-        self._bar.update(self._task, completed=steps, total=steps / fraction if fraction > 0.0 else None)
+    def reach(self, fraction: float, steps: int) -> None:
+        """Say what part of the whole is done, and how many steps that took."""
+        elapsed = self._bar.tasks[0].elapsed or 0.0
+        self._bar.update(self._task, completed=fraction, rate=steps / elapsed if elapsed > 0.0 else None)

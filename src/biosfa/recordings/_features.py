@@ -42,5 +42,5 @@ def transform(model_path: str, inputs: list[str], out: str, **options: Any) -> i
         for chunk in stream:
             table.write(projection.features(chunk))
             n_rows += chunk.n_rows
-            progress.reach(n_rows, stream.fraction(chunk.position))
+            progress.reach(stream.fraction(chunk.position), n_rows)
     return n_rows

@@ -3,10 +3,12 @@
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from biosfa.estimators._base import SlowFeatureEstimator, load_model
 from biosfa.estimators._bio_sfa import BioSFA
@@ -219,11 +221,13 @@ def resume(out: Path, *, checkpoint_every: float) -> Run:
 def _work(run: Run, checkpoint_every: float) -> Run:
     for path in (run.out, checkpoint_of(run.out)):
         remove_litter(path)
-    resumable = run.options.inputs != [STDIN]
-    with Progress("fit", total=None, unit="samples") as progress, stop_between_steps() as stopped:
+    resumable, n_before = run.options.inputs != [STDIN], run.fitting.n_rows
+    # the products of a network are small: threads that share them only wait for one another
+    limits = threadpool_limits(1) if run.options.solver == "bio" else nullcontext()
+    with limits, Progress("fit", total=None, unit="samples") as progress, stop_between_steps() as stopped:
         try:
             for fraction in run.steps(checkpoint_every if resumable else 0.0):
-                progress.reach(run.fitting.n_rows, fraction)
+                progress.reach(fraction, run.fitting.n_rows - n_before)
                 if stopped():
                     if resumable:
                         run.checkpoint()
