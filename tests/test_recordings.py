@@ -360,5 +360,5 @@ def test_options_that_do_not_go_together(options, message, folder, tmp_path):
 def test_slowness_is_drawn_at_the_lag_of_the_model(X, tmp_path):
     for model in (SFA(2, lag=30), SFA(2, lag=3, n_delays=2)):
         found = plot(model.fit(X), open_stream(X), tmp_path / "picture.png")
-        np.testing.assert_allclose(found["delta_values"], model.delta_values_, rtol=1e-9)
-        assert found["surrogates"].shape == (20, 2)
+        np.testing.assert_allclose(found.delta_values, model.delta_values_, rtol=1e-9)
+        assert found.surrogates.shape == (20, 2)

@@ -11,6 +11,7 @@ from sklearn.base import clone
 import biosfa
 from biosfa import SFA, BioSFA, FoldiakTrace, IncrementalSFA, InverseTime, OnlineGEV, metrics
 from biosfa.kernels.rivals import amnesic_rate
+from biosfa.recordings._inspection import as_text, inspect
 from tests.conftest import slow_mixture
 
 RIVALS = {
@@ -173,6 +174,7 @@ def test_generic(name, X, tmp_path):
     path = tmp_path / "model"
     half = clone(model).partial_fit(X[:150])
     half.save(path)
+    assert "150 samples" in as_text(inspect(str(path))) or model.n_delays > 1
     loaded = biosfa.load(path)
     np.testing.assert_array_equal(loaded.partial_fit(X[150:]).components_, half.partial_fit(X[150:]).components_)
     # input is not kept, and not changed

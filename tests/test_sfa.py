@@ -166,6 +166,15 @@ def test_a_constant_that_binary_cannot_hold_is_constant(n):
     assert metrics.slowest(X, 1)[0] > 1
 
 
+def test_columns_that_depend_on_one_another_are_named():
+    X = np.random.default_rng(0).standard_normal((500, 4))
+    X = np.column_stack([X, X[:, 0] - 2 * X[:, 2]])
+    with pytest.warns(
+        RankDeficiencyWarning, match=r"5 columns but rank 4 \(x[024]: linear combinations among x0, x2, x4\)"
+    ):
+        SFA(1).fit(X)
+
+
 def test_samples_that_overflow_are_refused_and_change_nothing(X):
     sfa, undisturbed = SFA(2).partial_fit(X), SFA(2).partial_fit(X)
     bad = X.copy()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biosfa.typing import BoolArray, FloatArray
+from biosfa.typing import BoolArray, FloatArray, IntArray
 
 
 def episode_starts(n_rows: int, lengths: ArrayLike | None, *, open_episode: bool) -> BoolArray:
@@ -23,6 +23,11 @@ def episode_starts(n_rows: int, lengths: ArrayLike | None, *, open_episode: bool
         raise ValueError(f"lengths add up to {sizes.sum()} rows, but X has {n_rows}")
     starts[np.append(0, np.cumsum(sizes)[:-1])] = True
     return starts
+
+
+def episode_lengths(starts: BoolArray) -> IntArray:
+    """Rows of each episode, from which rows begin one; the first does."""
+    return np.diff(np.append(np.flatnonzero(starts), len(starts)))
 
 
 def rows_with_nan(X: FloatArray) -> BoolArray:

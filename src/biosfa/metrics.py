@@ -9,7 +9,7 @@ from scipy.linalg import cholesky, subspace_angles
 
 from biosfa.episodes import episode_starts
 from biosfa.kernels.eigen import slow_directions, slow_directions_within
-from biosfa.kernels.moments import Moments, accumulate
+from biosfa.kernels.moments import Moments, accumulate, differences
 from biosfa.typing import Float64Array
 
 __all__ = [
@@ -49,7 +49,7 @@ def moments(X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> Momen
     return collected
 
 
-def slowness(Y: ArrayLike, lengths: ArrayLike | None = None) -> Float64Array:
+def slowness(Y: ArrayLike, lengths: ArrayLike | None = None, lag: int = 1) -> Float64Array:
     """δ of each column: the mean square of its difference over its variance. White noise has 2, the maximum is 4.
 
     Parameters
@@ -58,6 +58,8 @@ def slowness(Y: ArrayLike, lengths: ArrayLike | None = None) -> Float64Array:
         Signals.
     lengths : array-like of int, optional
         Rows of the episodes in Y.
+    lag : int, default=1
+        Distance in time of the two samples of a difference.
 
     Examples
     --------
@@ -72,10 +74,9 @@ def slowness(Y: ArrayLike, lengths: ArrayLike | None = None) -> Float64Array:
         raise ValueError(
             f"slowness needs at least 2 samples of shape (n_samples, n_features); got shape {samples.shape}"
         )
-    within = ~episode_starts(len(samples), lengths, open_episode=False)[1:]
-    differences = np.diff(samples, axis=0)[within]
+    changes = differences(samples, episode_starts(len(samples), lengths, open_episode=False), lag)
     with np.errstate(divide="ignore", invalid="ignore"):
-        delta: Float64Array = np.mean(np.square(differences), axis=0) / np.var(samples, axis=0)
+        delta: Float64Array = np.mean(np.square(changes), axis=0) / np.var(samples, axis=0)
     return delta
 
 

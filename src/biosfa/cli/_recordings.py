@@ -111,7 +111,7 @@ def fit(
     Killed or stopped, the same command goes on from its last checkpoint, and so does [b]biosfa resume[/b].
     """
     with one_line_errors():
-        from biosfa.recordings import _notes, _run
+        from biosfa.recordings import _run
 
         options = _run.FitOptions(
             inputs=[name if name == "-" else str(Path(name).absolute()) for name in inputs],
@@ -126,8 +126,7 @@ def fit(
             seed=seed,
             **_stream_options(columns, time, max_step, episodes, missing, joined),
         )
-        _notes.before(options)
-        _say(_run.fit(options, out, checkpoint_every=checkpoint_every))
+        _fit(_run.begin(options, out), checkpoint_every)
 
 
 def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
@@ -135,7 +134,7 @@ def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
     with one_line_errors():
         from biosfa.recordings import _run
 
-        _say(_run.resume(model, checkpoint_every=checkpoint_every))
+        _fit(_run.resume(model), checkpoint_every)
 
 
 def transform(
@@ -201,8 +200,8 @@ def plot(
         stream = _features.stream_for(slow, inputs, **options)
         target = out or model.with_suffix(".png")
         found = _picture.plot(slow, stream, target, seed=seed)
-        real = int((found["delta_values"] < found["surrogates"][:, 0].min()).sum())
-        print(f"{real} of {len(found['delta_values'])} features are slower than any of inputs shuffled in time")
+        n_real, n_features = int(found.real.sum()), len(found.real)
+        print(f"{n_real} of {n_features} features are slower than any of inputs shuffled in time")
         print(f"picture: {target}")
 
 
@@ -298,9 +297,11 @@ def _episodes(given: str | None) -> int | str | list[int] | None:
     return [int(word) for word in words]
 
 
-def _say(run: "Run") -> None:
-    """What came of a fit."""
-    from biosfa.recordings import _notes
+def _fit(run: "Run", checkpoint_every: float) -> None:
+    """Do what is left of a fit, and say what comes of it."""
+    from biosfa.recordings import _notes, _run
 
+    _notes.before(run)
+    _run.work(run, checkpoint_every)
     for line in _notes.after(run):
         print(line)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
-from biosfa.episodes import episode_starts, rows_with_nan, without_missing
+from biosfa.episodes import episode_lengths, episode_starts, rows_with_nan, without_missing
 from biosfa.estimators._expansion import delayed_names
 from biosfa.estimators._fitting import Episodes, Fitting, Source, Whole
 from biosfa.estimators._persistence import decode, encode
@@ -45,8 +45,7 @@ class Projection:
         """A row for each row of a chunk that follows the last one; NaN where there is no feature."""
         plan, n_past = self._follow(chunk)
         Y = np.full((chunk.n_rows, len(self.components)), np.nan, chunk.samples.dtype)
-        kept = np.arange(chunk.n_rows) if chunk.kept is None else np.flatnonzero(chunk.kept)
-        Y[kept if plan.index is None else kept[plan.index - n_past]] = self.project(plan)
+        Y[chunk.rows if plan.index is None else chunk.rows[plan.index - n_past]] = self.project(plan)
         return Y
 
     def found(self, chunk: Chunk) -> tuple[FloatArray, BoolArray]:
@@ -195,6 +194,11 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         missing = rows_with_nan(samples)
         return missing if missing.any() else None
 
+    @property
+    @abstractmethod
+    def n_samples_seen_(self) -> int:
+        """Samples of the expanded signal so far."""
+
     @abstractmethod
     def _rows_needed(self) -> int:
         """Rows of an episode from which something can be learned."""
@@ -206,6 +210,31 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     @abstractmethod
     def _take(self, X: FloatArray, starts: BoolArray) -> None:
         """Learn from checked rows."""
+
+    def _settle(self) -> None:
+        """Make features of what a chunk has taught, where that is not done by learning itself."""
+
+    def _partial_fit(self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None) -> Self:
+        """Learn from a further chunk, or, if that fails, stay as it was."""
+        first = not hasattr(self, "_signal")
+        with unchanged_on_error(self):
+            self._check_parameters()
+            rows, begins = self._next_rows(X, lengths, starts, first=first)
+            if len(rows):
+                if first:
+                    self._begin_now(rows, begins)
+                self._check_unchanged()
+                self._take(rows, begins)
+                self._settle()
+        return self._end_chunk(lengths)
+
+    def _end_chunk(self, lengths: ArrayLike | None) -> Self:
+        """Close the episode if the chunk had whole ones, or if its last row was missing."""
+        if lengths is not None:
+            self.end_episode()
+        elif self._gap:
+            self._close()
+        return self
 
     def _begin_now(self, X: FloatArray, starts: BoolArray) -> None:
         """Make ready to learn from a stream of which only the first rows are there."""
@@ -306,8 +335,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         cut = [len(Y)] if lengths is None else [max(0, int(n) - self.n_delays + 1) for n in np.asarray(lengths)]
         starts = episode_starts(len(Y), [n for n in cut if n > 0], open_episode=False)
         rest = without_missing(Y, starts, rows_with_nan(Y), broken=False)
-        sizes = np.diff(np.append(np.flatnonzero(rest.starts), len(rest.samples)))
-        return -float(np.mean(metrics.slowness(rest.samples, lengths=sizes)))
+        return -float(np.mean(metrics.slowness(rest.samples, lengths=episode_lengths(rest.starts))))
 
     @property
     def _n_features_out(self) -> int:

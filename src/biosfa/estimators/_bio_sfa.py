@@ -277,11 +277,7 @@ class BioSFA(SlowFeatureEstimator):
                 plan = self._prepare(rows, begins)
         if len(rows):
             self._learn(plan, begins, recorder)
-        if lengths is not None:
-            self.end_episode()
-        elif self._gap:
-            self._close()
-        return self
+        return self._end_chunk(lengths)
 
     def partial_fit_streams(self, X: ArrayLike, *, recorder: Recorder | None = None) -> Self:
         """Learn from parallel streams that share the weights, each with its own memory.

@@ -12,7 +12,7 @@ from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._network import read_out, solve_readout
 from biosfa.estimators._schedules import LearningRate, Schedule, check_learning_rate, rates
 from biosfa.estimators._signal import Reduction, SignalPath
-from biosfa.estimators._validation import check_count, unchanged_on_error
+from biosfa.estimators._validation import check_count
 from biosfa.io import Stream
 from biosfa.io._stream import Position
 from biosfa.io.model_file import Arrays
@@ -65,20 +65,7 @@ class OnlineRival(SlowFeatureEstimator):
         -------
         self
         """
-        first = not hasattr(self, "_state")
-        with unchanged_on_error(self):
-            self._check_parameters()
-            rows, begins = self._next_rows(X, lengths, starts, first=first)
-            if len(rows):
-                if first:
-                    self._begin_now(rows, begins)
-                self._check_unchanged()
-                self._take(rows, begins)
-        if lengths is not None:
-            self.end_episode()
-        elif self._gap:
-            self._close()
-        return self
+        return self._partial_fit(X, lengths, starts)
 
     def learn_one(self, x: ArrayLike) -> Self:
         """Learn from one sample, the next of the open episode.

@@ -177,21 +177,7 @@ class SFA(SlowFeatureEstimator):
         -------
         self
         """
-        with unchanged_on_error(self):
-            first = not hasattr(self, "_moments")
-            self._check_parameters()
-            rows, begins = self._next_rows(X, lengths, starts, first=first)
-            if len(rows):
-                if first:
-                    self._begin_now(rows, begins)
-                self._check_unchanged()
-                self._take(rows, begins)
-                self._solve()
-        if lengths is not None:
-            self.end_episode()
-        elif self._gap:
-            self._close()
-        return self
+        return self._partial_fit(X, lengths, starts)
 
     def merge(self, other: "SFA") -> Self:
         """Take in what another SFA with the same settings has seen, as if its episodes had come here.
@@ -234,6 +220,9 @@ class SFA(SlowFeatureEstimator):
         if hasattr(self, "_tail"):
             self._tail = self._tail[:0]
         super()._close()
+
+    def _settle(self) -> None:
+        self._solve()
 
     def _rows_needed(self) -> int:
         return self.n_delays + self.lag

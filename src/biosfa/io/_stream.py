@@ -60,6 +60,11 @@ class Chunk(NamedTuple):
         """Rows of the input, missing ones included."""
         return len(self.samples) if self.kept is None else len(self.kept)
 
+    @property
+    def rows(self) -> IntArray:
+        """Numbers of the rows that the samples are, among these."""
+        return np.arange(len(self.samples)) if self.kept is None else np.flatnonzero(self.kept)
+
 
 class Stream:
     """Samples that come in chunks, from one or several tables; made by :func:`open_stream`.
@@ -166,7 +171,9 @@ class Stream:
         after = replace(at, cursor=block.after, row=at.row + n, n_rows=at.n_rows + n)
         if self._label is not None:
             label = labels.pop()
-            missing = np.array([value is None or value != value for value in label])
+            missing = label != label
+            if label.dtype == object:
+                missing |= np.array([value is None for value in label])
             starts[1:] |= (label[1:] != label[:-1]) & ~(missing[1:] & missing[:-1])
             starts[0] |= at.label is not None and _label(label[0]) != at.label
             after = replace(after, label=_label(label[-1]))

@@ -118,13 +118,13 @@ def accumulate(moments: Moments, X: FloatArray, starts: BoolArray, lag: int, tai
             context, first = np.concatenate([tail, X[rows]]), np.concatenate([np.zeros(len(tail), bool), starts[rows]])
         else:
             context, first = X[begin - lag : begin + block], starts[begin - lag : begin + block]
-        moments.add_differences(_differences(context, first, lag))
+        moments.add_differences(differences(context, first, lag))
     joined = np.concatenate([tail, X[-lag:]]) if len(X) < lag else X[-lag:]
     cuts = np.flatnonzero(starts[-lag:]) + (len(joined) - len(X[-lag:]))
     return joined[max(cuts[-1] if len(cuts) else 0, len(joined) - lag) :].copy()
 
 
-def _differences(X: FloatArray, starts: BoolArray, lag: int) -> Float64Array:
+def differences(X: FloatArray, starts: BoolArray, lag: int) -> Float64Array:
     """x_t − x_{t−lag} for all t whose partner is in X and in the same episode."""
     if not starts[1:].any():
         return np.subtract(X[lag:], X[:-lag], dtype=np.float64)

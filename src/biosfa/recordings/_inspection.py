@@ -8,6 +8,7 @@ import numpy as np
 from biosfa import metrics
 from biosfa.estimators._base import SlowFeatureEstimator, load_model
 from biosfa.estimators._bio_sfa import BioSFA
+from biosfa.estimators._rival import OnlineRival
 from biosfa.estimators._sfa import SFA
 from biosfa.io.model_file import read_model
 from biosfa.recordings._run import KIND
@@ -44,11 +45,12 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
         "feature_names_in": None if names is None else [str(name) for name in names],
         "n_expanded": estimator._signal.n_features_out,
         "open_episode": bool(estimator._open),
+        "n_samples_seen": estimator.n_samples_seen_,
         "n_skipped": estimator.n_skipped_,
         "n_broken_pairs": estimator.n_broken_pairs_,
     }
-    if isinstance(estimator, SFA | BioSFA):
-        found["n_samples_seen"] = estimator.n_samples_seen_
+    if isinstance(estimator, BioSFA | OnlineRival):
+        found["n_updates"] = estimator.n_updates_
     if not hasattr(estimator, "components_"):
         return found | {"delta_values": [], "timescales": [], "health": {"warning": "too few samples for features"}}
     delta, lag = estimator.delta_values_, getattr(estimator, "lag", 1)
@@ -60,7 +62,6 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
         health |= {"rank": int(estimator.rank_), "columns": len(weights.T)}
     if isinstance(estimator, BioSFA):
         watch = estimator.watch()
-        found["n_updates"] = estimator.n_updates_
         health |= {
             "condition_of_M": _number(np.linalg.cond(estimator.M_)),
             "constraint_error": _number(watch.constraint_error),

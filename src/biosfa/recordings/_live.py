@@ -38,8 +38,7 @@ class Answers:
     def of(self, chunk: Chunk) -> FloatArray:
         """Learn from a chunk; a row of features for each of its rows, NaN as long as there are none."""
         answers = np.full((chunk.n_rows, self.net.n_components), np.nan)
-        kept = np.arange(chunk.n_rows) if chunk.kept is None else np.flatnonzero(chunk.kept)
-        begin = 0
+        kept, begin = chunk.rows, 0
         while begin < len(kept):
             due = next_event(self._seen, first=FIRST, grid=GRID, growth=GROWTH, window=np.inf)
             end = min(len(kept), begin + due - self._seen)

@@ -10,7 +10,7 @@ from biosfa.estimators._memory import exact_memory
 from biosfa.estimators._watch import FAR_FROM_WHITE
 from biosfa.kernels.expansion import quadratic_size
 from biosfa.kernels.moments import Moments, accumulate
-from biosfa.recordings._run import FitOptions, Run
+from biosfa.recordings._run import Run
 from biosfa.recordings._standard_input import STDIN
 from biosfa.typing import Float64Array, FloatArray
 from biosfa.wording import counted, listed
@@ -21,12 +21,9 @@ LOOKED_AT = 100_000  # rows on which a network is judged
 ENOUGH = 2000  # expanded columns that are quickly dealt with
 
 
-def before(options: FitOptions) -> None:
+def before(run: Run) -> None:
     """Say how large the problem is, where it is large."""
-    options.check()
-    if options.inputs == [STDIN]:
-        return
-    columns = options.stream().n_features
+    options, columns = run.options, run.stream.n_features
     embedded = min(options.pca or columns, columns) * options.delays
     m = quadratic_size(embedded) if options.expand else embedded
     if options.expand and m > MANY:

@@ -3,19 +3,20 @@
 import warnings
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 
+from biosfa import metrics
+from biosfa.episodes import episode_lengths
 from biosfa.estimators._base import Projection, SlowFeatureEstimator
 from biosfa.estimators._sfa import SFA
 from biosfa.exceptions import InputError, RankDeficiencyWarning, ShortEpisodeWarning
 from biosfa.io import Chunk, Stream
-from biosfa.kernels.moments import Moments, accumulate
 from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import COLORS, figure
-from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
+from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 ROWS = 100_000  # of the input that are looked at
 FEWEST = 10
@@ -26,40 +27,41 @@ COLUMNS = 40  # drawn of the weights, those of largest weight
 POINTS = 4000  # along the time axis
 
 
-def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 0) -> dict[str, Float64Array]:
-    """Draw the picture; returns slowness of the features, and of those of inputs that were shuffled in time."""
+class Found(NamedTuple):
+    """What the picture shows."""
+
+    delta_values: Float64Array  # slowness of the features
+    surrogates: Float64Array  # of those of inputs that were shuffled in time, one row for each
+    real: BoolArray  # which features are slower than any of these
+
+
+def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 0) -> Found:
+    """Draw the picture."""
     chunk = _first_rows(stream)
     projection = Projection.of(model)
     rows = projection.signal.reduce(chunk.samples)
     plan = projection.signal.plan(rows, chunk.starts, continued=False)
     Y = projection.project(plan)
-    delta = slowness(Y, plan.starts, getattr(model, "lag", 1))
+    delta = metrics.slowness(Y, episode_lengths(plan.starts), getattr(model, "lag", 1))
     by_chance = surrogates(model, rows, chunk.starts, seed)
+    real = delta < by_chance[:, 0].min()
     with figure(9.5, 8.5) as drawn:
         top, bottom = np.asarray(drawn.subfigures(2, 1, height_ratios=[1.3, 1.0], squeeze=False))[:, 0]
         shown = min(FEATURES, Y.shape[1])
         _draw_features(top.subplots(shown, 1, sharex=True, squeeze=False)[:, 0], Y, plan.starts, delta)
         left, right = bottom.subplots(1, 2, width_ratios=[1.0, 1.2])
-        _draw_slowness(left, delta, by_chance)
+        _draw_slowness(left, delta, by_chance, real)
         spread = next(projection.signal.pieces(plan))[0].std(axis=0)
-        real = delta < by_chance[:, 0].min()
         _draw_weights(right, model.expanded_feature_names(), projection.components * spread, real)
         drawn.savefig(out, dpi=150)
-    return {"delta_values": delta, "surrogates": by_chance}
-
-
-def slowness(Y: FloatArray, starts: BoolArray, lag: int) -> Float64Array:
-    """Slowness of each column for differences over a lag."""
-    moments = Moments(Y.shape[1])
-    accumulate(moments, Y, starts, lag, Y[:0])
-    return np.diag(moments.difference_covariance) / np.diag(moments.covariance)
+    return Found(delta, by_chance, real)
 
 
 def surrogates(model: SlowFeatureEstimator, rows: FloatArray, starts: BoolArray, seed: int) -> Float64Array:
     """Slowness of the slowest features of (reduced) samples in random order, one row for each shuffling."""
     k, m = model.components_.shape
     n = min(len(rows), max(SHUFFLED, ROWS_A_COLUMN * m))
-    lengths = _lengths(starts[:n])
+    lengths = episode_lengths(starts[:n])
     rng = np.random.default_rng(seed)
     found = []
     with warnings.catch_warnings(), Progress("shuffled inputs", total=SURROGATES, unit="inputs") as progress:
@@ -85,10 +87,6 @@ def _first_rows(stream: Stream) -> Chunk:
     return chunks[-1]._replace(samples=samples, starts=np.concatenate([each.starts for each in chunks])[:ROWS])
 
 
-def _lengths(starts: BoolArray) -> IntArray:
-    return np.diff(np.append(np.flatnonzero(starts), len(starts)))
-
-
 def _draw_features(axes: list[Axes], Y: FloatArray, begins: BoolArray, delta: Float64Array) -> None:
     every = max(1, len(Y) // POINTS)
     cuts = [*np.flatnonzero(begins), len(Y)]
@@ -104,14 +102,13 @@ def _draw_features(axes: list[Axes], Y: FloatArray, begins: BoolArray, delta: Fl
     axes[-1].set_xlabel("sample")
 
 
-def _draw_slowness(axes: Axes, delta: Float64Array, by_chance: Float64Array) -> None:
+def _draw_slowness(axes: Axes, delta: Float64Array, by_chance: Float64Array, real: BoolArray) -> None:
     number, color = np.arange(len(delta)), COLORS["bio-sfa"]
     low, high = by_chance.min(axis=0), by_chance.max(axis=0)
     axes.vlines(number, low, high, color=COLORS["series"], alpha=0.3, lw=4)
     axes.plot(
         number, by_chance.mean(axis=0), color=COLORS["series"], lw=1, ls="--", marker="_", label="shuffled in time"
     )
-    real = delta < by_chance[:, 0].min()
     axes.plot(number, delta, color=color, lw=1, zorder=1)
     axes.scatter(number, delta, s=28, zorder=2, edgecolor=color, facecolor=np.where(real, color, "white"))
     axes.scatter([], [], s=28, color=color, label="slower than any shuffled")

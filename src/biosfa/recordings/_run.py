@@ -114,28 +114,20 @@ class Run:
         estimator._adopt(stream)
         return cls(options, out, estimator, stream, Fitting(estimator, stream), ConstantColumns(), stream.stamps())
 
-    @classmethod
-    def resume(cls, out: Path) -> "Run":
-        """One that was stopped, or killed."""
-        path = checkpoint_of(out)
-        model = read_model(path)
-        if model.kind != KIND:
-            raise InputError(f"{path} is not a checkpoint")
-        settings = model.settings
-        run = cls.begin(FitOptions(**settings["options"]), out)
-        if run.stamps != settings["stamps"]:
-            raise InputError(f"the input of {path} has changed since: fit it anew, or bring the old one back")
+    def take_up(self, checkpoint: Model) -> "Run":
+        """Go on from where a checkpoint of the same fit was."""
+        settings = checkpoint.settings
         if settings["model"] is not None:
-            arrays = {
-                name.removeprefix(PREFIX): array for name, array in model.arrays.items() if name.startswith(PREFIX)
-            }
             kind, content = settings["model"]
-            run.estimator = load_model(str(path), Model(kind, content, arrays))
-            run.fitting = Fitting(run.estimator, run.stream)
-        run.fitting.restore(settings["fitting"], model.arrays)
-        run.kept_rows = run.fitting.n_rows
-        run.constants = ConstantColumns.from_json(settings["constants"])
-        return run
+            arrays = {
+                name.removeprefix(PREFIX): array for name, array in checkpoint.arrays.items() if name.startswith(PREFIX)
+            }
+            self.estimator = load_model(str(checkpoint_of(self.out)), Model(kind, content, arrays))
+            self.fitting = Fitting(self.estimator, self.stream)
+        self.fitting.restore(settings["fitting"], checkpoint.arrays)
+        self.kept_rows = self.fitting.n_rows
+        self.constants = ConstantColumns.from_json(settings["constants"])
+        return self
 
     def steps(self, checkpoint_every: float) -> Iterator[float]:
         """Learn chunk by chunk, and keep what was learned every so many seconds (0: never); yields the part done."""
@@ -199,26 +191,33 @@ def checkpoint_of(out: Path) -> Path:
     return out.with_name(out.name + ".checkpoint")
 
 
-def fit(options: FitOptions, out: Path, *, checkpoint_every: float) -> Run:
-    """Fit a model to files; goes on with the same fit if there is a checkpoint of it."""
-    run = Run.begin(options, out)
-    path = checkpoint_of(out)
+def begin(options: FitOptions, out: Path) -> Run:
+    """A fit to files; one that goes on if there is a checkpoint of it."""
+    run, path = Run.begin(options, out), checkpoint_of(out)
     if path.exists():
-        kept = read_model(path).settings
-        if kept.get("options") == asdict(options) and kept.get("stamps") == run.stamps:
-            run = Run.resume(out)
-    return _work(run, checkpoint_every)
+        kept = read_model(path)
+        if kept.settings.get("options") == asdict(options) and kept.settings.get("stamps") == run.stamps:
+            run.take_up(kept)
+    return run
 
 
-def resume(out: Path, *, checkpoint_every: float) -> Run:
-    """Go on with a fit that was stopped, or killed."""
-    if not checkpoint_of(out).exists():
+def resume(out: Path) -> Run:
+    """A fit that was stopped, or killed, and goes on."""
+    path = checkpoint_of(out)
+    if not path.exists():
         state = "is finished" if out.exists() else "was never begun"
-        raise InputError(f"there is nothing to resume: {out} {state}, and {checkpoint_of(out)} does not exist")
-    return _work(Run.resume(out), checkpoint_every)
+        raise InputError(f"there is nothing to resume: {out} {state}, and {path} does not exist")
+    kept = read_model(path)
+    if kept.kind != KIND:
+        raise InputError(f"{path} is not a checkpoint")
+    run = Run.begin(FitOptions(**kept.settings["options"]), out)
+    if run.stamps != kept.settings["stamps"]:
+        raise InputError(f"the input of {path} has changed since: fit it anew, or bring the old one back")
+    return run.take_up(kept)
 
 
-def _work(run: Run, checkpoint_every: float) -> Run:
+def work(run: Run, checkpoint_every: float) -> None:
+    """Learn to the end, with progress and checkpoints, and write the model."""
     for path in (run.out, checkpoint_of(run.out)):
         remove_litter(path)
     resumable, n_before = run.options.inputs != [STDIN], run.fitting.n_rows
@@ -237,7 +236,6 @@ def _work(run: Run, checkpoint_every: float) -> Run:
                 checkpoint_of(run.out).unlink(missing_ok=True)
             raise
     run.finish()
-    return run
 
 
 @contextmanager
