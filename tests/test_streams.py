@@ -193,6 +193,12 @@ def test_jumps_in_time_are_gaps(tmp_path, X):
         assert sum(chunk.starts.sum() for chunk in open_stream(path, time="t", max_step=1.0)) == 1
 
 
+def test_what_is_a_usual_step_is_learned_once():
+    time = np.append(np.arange(10), 9 + 5 * np.arange(1, 11))  # from the tenth row on everything is a jump
+    stream = open_stream(np.column_stack([time, np.arange(20)]), 10, time=0, missing="break")
+    np.testing.assert_array_equal(np.flatnonzero(joined(stream)[1]), [0, *range(10, 20)])
+
+
 def test_episodes_from_lengths_columns_and_files(tmp_path, X):
     frame = pd.DataFrame(X[:60], columns=NAMES)
     frame["trial"] = ["a"] * 10 + ["b"] * 30 + ["a"] * 20

@@ -277,7 +277,8 @@ def open_stream(
     time : str or int, optional
         The column of time. Where it jumps, or runs back, is a gap.
     max_step : float, optional
-        The longest step in time that is no gap, seconds where times are dates; 1.5 times the median by default.
+        The longest step in time that is no gap, seconds where times are dates; 1.5 times the median of the first chunk
+        by default.
     episodes : int, list of int, or str, optional
         So many rows in each episode; or the lengths of them; or the column whose values tell them apart.
     missing : {"raise", "break"}, default="raise"
