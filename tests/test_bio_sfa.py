@@ -73,6 +73,10 @@ def test_is_the_algorithm_of_the_paper():
         [
             {"n_components": 1},
             {"n_components": 3, "rule": "reversible"},
+            {"n_components": 3, "rule": "interneuron"},
+            {"n_components": 16, "rule": "interneuron", "expansion": "quadratic", "n_delays": 5},
+            {"n_components": 3, "rule": "nonnegative"},
+            {"n_components": 16, "rule": "nonnegative", "expansion": "quadratic", "n_delays": 5},
             {"n_components": 2, "n_delays": 3},
             # 2e-4 is the largest stable rate; above it, some cuts into episodes diverge, whatever the chunks
             {"n_components": 2, "n_delays": 2, "expansion": "quadratic", "learning_rate": 1e-4},
@@ -114,6 +118,8 @@ def test_chunks_change_nothing_but_rounding(cuts, ends, parameters):
         {"dtype": np.float32},
         {"preconditioner": "whiten"},
         {"forget": 50},
+        {"rule": "interneuron"},
+        {"rule": "nonnegative"},
     ],
 )
 def test_one_sample_at_a_time_is_the_same(parameters):
@@ -275,7 +281,7 @@ def test_bad_input_is_refused_and_changes_nothing(message):
         ({"learning_rate": lambda t: 0.1 - 0.01 * t}, "at update 11"),
         ({"learning_rate": "fast"}, "learning_rate must be"),
         ({"tau": 0.0}, "tau must be"),
-        ({"rule": "hebb"}, "rule must be one of 'bio-sfa', 'reversible'; got 'hebb'"),
+        ({"rule": "hebb"}, "rule must be one of 'bio-sfa', 'reversible', 'interneuron', 'nonnegative'; got 'hebb'"),
         ({"step": "large"}, "step must be one of"),
         ({"dynamics": "slow"}, "dynamics must be one of"),
         ({"expansion": "cubic"}, "expansion must be one of None, 'quadratic'"),

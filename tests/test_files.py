@@ -42,6 +42,8 @@ MODELS = {
     "whiten": BioSFA(2, preconditioner="whiten", random_state=0),
     "whiten-large": BioSFA(4, n_delays=3, expansion="quadratic", preconditioner="whiten", whitening_rank=5, forget=80),
     "reversible": BioSFA(2, rule="reversible", learning_rate=Annealed(1e-3, 100.0), dynamics="euler", center=False),
+    "interneuron": BioSFA(3, rule="interneuron", random_state=0),
+    "nonnegative": BioSFA(2, rule="nonnegative", forget=80, random_state=0),
 }
 
 

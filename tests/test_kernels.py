@@ -12,6 +12,13 @@ from biosfa.kernels.state import CURRENT, DIFFERENCE, Mode, initial_state
 
 TOLERANCE = 1e-9
 
+VARIANTS = {
+    "bio-sfa": {"reversible": False},
+    "reversible": {"reversible": True},
+    "interneuron": {"reversible": False, "interneurons": True},
+    "nonnegative": {"reversible": False, "nonnegative": True},
+}
+
 
 def deviation(ours, theirs):
     scale = np.abs(theirs).max()
@@ -30,7 +37,9 @@ def streams_of_samples(draw, n_streams):
     starts[0] = True
     eta = draw(st.sampled_from([1e-4, 1e-3])) / (1 + 0.1 * np.arange(n)) / np.sqrt(P)
     tau = draw(st.sampled_from([0.002, 0.05, 0.5]))
+    rule = draw(st.sampled_from(list(VARIANTS)))
     return {
+        "rule": rule,
         "samples": samples,
         "starts": starts,
         "eta": eta,
@@ -39,10 +48,10 @@ def streams_of_samples(draw, n_streams):
             center=draw(st.booleans()),
             relative=False,
             normalized=draw(st.booleans()),
-            reversible=draw(st.booleans()),
             # η/τ near 1/2 leaves M nearly singular, and the dynamics would take for ever
             euler=tau > 0.002 and draw(st.booleans()),
             window=draw(st.sampled_from([np.inf, 7.0, 40.0])),
+            **VARIANTS[rule],
         ),
         "cuts": sorted(draw(st.lists(st.integers(0, n), max_size=4))),
         "k": k,
@@ -59,7 +68,7 @@ def run_reference(problem):
         problem["eta"],
         problem["tau"],
         starts=problem["starts"],
-        reversible=mode.reversible,
+        rule=problem["rule"],
         normalized=mode.normalized,
         center=mode.center,
         window=mode.window,
@@ -70,7 +79,8 @@ def run_kernel(kernel, problem, mode=None):
     """The kernel on the same stream, cut into chunks."""
     samples = problem["samples"]
     n, P, m = samples.shape
-    state = initial_state(problem["k"], m, P, float, np.random.RandomState(0))
+    interneurons = problem["mode"].interneurons
+    state = initial_state(problem["k"], m, P, float, np.random.RandomState(0), interneurons=interneurons)
     rows = samples[:, 0] if kernel is not streams else samples
     eta, rate = problem["eta"], problem["eta"] / problem["tau"]
     bounds = [0, *problem["cuts"], n]
@@ -83,11 +93,15 @@ def run_kernel(kernel, problem, mode=None):
     return state
 
 
-def assert_equal(state, result, m):
+def assert_equal(state, result, m, rule="bio-sfa"):
     assert deviation(state.W[:, :m], result.W) < TOLERANCE
     assert not state.W[:, m:].any()
-    assert deviation(state.M, result.M) < TOLERANCE
-    assert deviation(state.M_inv, np.linalg.inv(result.M)) < TOLERANCE
+    if rule == "interneuron":
+        assert deviation(state.L, result.L) < TOLERANCE
+    else:
+        assert deviation(state.M, result.M) < TOLERANCE
+    if rule != "nonnegative":  # which does without
+        assert deviation(state.M_inv, np.linalg.inv(result.M)) < TOLERANCE
     assert deviation(state.y_prev, result.Y[-1]) < TOLERANCE
     assert deviation(state.mean[:m], result.mean) < TOLERANCE
     assert deviation(state.S, result.S * state.weights[CURRENT]) < TOLERANCE
@@ -95,22 +109,24 @@ def assert_equal(state, result, m):
 
 
 @given(streams_of_samples(st.just(1)))
-@settings(max_examples=150)
+@settings(max_examples=300)
 def test_sequential_equals_reference_for_any_chunks(problem):
-    assert_equal(run_kernel(sequential, problem), run_reference(problem), problem["samples"].shape[2])
+    state, result = run_kernel(sequential, problem), run_reference(problem)
+    assert_equal(state, result, problem["samples"].shape[2], problem["rule"])
 
 
 @given(streams_of_samples(st.just(1)))
-@settings(max_examples=150)
+@settings(max_examples=300)
 def test_blocked_equals_reference_for_any_chunks(problem):
     state = run_kernel(blocked, problem, problem["mode"]._replace(euler=False))
-    assert_equal(state, run_reference(problem), problem["samples"].shape[2])
+    assert_equal(state, run_reference(problem), problem["samples"].shape[2], problem["rule"])
 
 
 @given(streams_of_samples(st.integers(2, 7)))
-@settings(max_examples=150)
+@settings(max_examples=300)
 def test_parallel_streams_equal_reference_for_any_chunks(problem):
-    assert_equal(run_kernel(streams, problem), run_reference(problem), problem["samples"].shape[2])
+    state, result = run_kernel(streams, problem), run_reference(problem)
+    assert_equal(state, result, problem["samples"].shape[2], problem["rule"])
 
 
 def test_general_kernel_equals_the_one_for_a_single_output():
@@ -123,7 +139,7 @@ def test_general_kernel_equals_the_one_for_a_single_output():
     for kernel, state in zip((sequential._learn, sequential._learn_single), states, strict=True):
         assert kernel(samples, starts, eta, eta / 2, 0, mode, state) == 300
     for name, general, single in zip(states[0]._fields, *states, strict=True):
-        if name != "gauge":
+        if name not in ("gauge", "L"):
             assert deviation(single, general) < 1e-12, name
 
 
@@ -204,13 +220,13 @@ def test_reference_dynamics_settle_at_the_solution():
         reference.euler(M, a, np.zeros(4), gamma=1e-9, max_steps=10)
 
 
-@pytest.mark.parametrize("reversible", [False, True])
-def test_dynamics_of_the_kernel_are_those_of_the_listing(reversible):
+@pytest.mark.parametrize("rule", ["bio-sfa", "reversible"])
+def test_dynamics_of_the_kernel_are_those_of_the_listing(rule):
     """``repeat y ← y + γ(a − My) until convergence``, literally, against the compiled dynamics."""
     samples = np.random.default_rng(0).standard_normal((60, 5))
     starts, eta = np.arange(60) == 0, np.full(60, 1e-2)
     state = initial_state(3, 5, 1, float, np.random.RandomState(0))
-    result = reference.learn(samples, state.W[:, :5], state.M, eta, 0.5, reversible=reversible, gamma=0.05)
-    mode = Mode(center=True, relative=False, normalized=False, reversible=reversible, euler=True)
+    result = reference.learn(samples, state.W[:, :5], state.M, eta, 0.5, rule=rule, gamma=0.05)
+    mode = Mode(center=True, relative=False, normalized=False, euler=True, **VARIANTS[rule])
     assert sequential.learn(samples, starts, eta, eta / 0.5, 0, mode, state) == 60
     assert_equal(state, result, 5)

@@ -37,11 +37,17 @@ FEEDFORWARD = {
     "bio-sfa": lambda pre, post: 2 * (post.y_bar * pre.x_bar - post.a * pre.x),
     "reversible": lambda pre, post: 2 * (2 * post.y_bar - post.a) * pre.x,
 }
+FEEDFORWARD["nonnegative"] = FEEDFORWARD["interneuron"] = FEEDFORWARD["bio-sfa"]
 
 
 def lateral(pre, post, weight):
     """Both ends of a lateral synapse are output neurons."""
     return (pre.y_bar * post.y_bar - weight) / TAU
+
+
+def interneuronal(z, post, weight):
+    """The same for the synapse from an interneuron to an output and for the one back."""
+    return (post.y * z - weight) / (2 * TAU)
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +56,7 @@ def X():
 
 
 def activities(net, x, before, y_prev):
-    a = net.W_ @ x
-    y = np.linalg.solve(net.M_, a)
+    a, y = net.W_ @ x, net.neural_output(x[None])[0]
     inputs = [Input(*values) for values in zip(x, x + before, strict=True)]
     return inputs, [Output(*values) for values in zip(a, y, y + y_prev, strict=True)], y
 
@@ -59,15 +64,23 @@ def activities(net, x, before, y_prev):
 @pytest.mark.parametrize("rule", FEEDFORWARD)
 def test_every_synapse_of_bio_sfa_needs_its_two_neurons_only(rule, X):
     net = BioSFA(2, rule=rule, learning_rate=ETA, tau=TAU, center=False, random_state=0).partial_fit(X[:1])
-    before, y_prev = X[0], np.linalg.solve(net.M_, net.W_ @ X[0])
+    before, y_prev = X[0], net.neural_output(X[:1])[0]
     for x in X[1:]:
         W, M = net.W_, net.M_
+        L = net.L_ if rule == "interneuron" else None
         inputs, outputs, y_prev = activities(net, x, before, y_prev)
         net.learn_one(x)
         dW = [[ETA * FEEDFORWARD[rule](pre, post) for pre in inputs] for post in outputs]
-        dM = [[ETA * lateral(pre, post, M[i, j]) for j, pre in enumerate(outputs)] for i, post in enumerate(outputs)]
         np.testing.assert_allclose(net.W_, W + dW, rtol=1e-10, atol=1e-13)
-        np.testing.assert_allclose(net.M_, M + dM, rtol=1e-10, atol=1e-13)
+        if L is not None:
+            z = L.T @ y_prev
+            dL = [[ETA * interneuronal(z[n], post, L[i, n]) for n in range(2)] for i, post in enumerate(outputs)]
+            np.testing.assert_allclose(net.L_, L + dL, rtol=1e-10, atol=1e-13)
+        else:
+            dM = [
+                [ETA * lateral(pre, post, M[i, j]) for j, pre in enumerate(outputs)] for i, post in enumerate(outputs)
+            ]
+            np.testing.assert_allclose(net.M_, M + dM, rtol=1e-10, atol=1e-13)
         before = x
 
 

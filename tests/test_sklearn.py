@@ -43,6 +43,8 @@ def expected_failures(estimator):
         SFA(n_components=1, expansion="quadratic"),
         BioSFA(),
         BioSFA(n_components=1, rule="reversible", expansion="quadratic"),
+        BioSFA(rule="interneuron"),
+        BioSFA(rule="nonnegative"),
         BioSFA(preconditioner="whiten"),
         BioSFA(n_components=1, preconditioner="whiten", whitening_rank=2, forget=50, dtype=np.float32),
         OfflineBioSFA(max_iter=50),

@@ -3,7 +3,7 @@
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, ClassVar, Self
@@ -259,13 +259,21 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         check_is_fitted(self)
         return self._features(X, lengths, self.components_)
 
-    def _features(self, X: ArrayLike, lengths: ArrayLike | None, components: Float64Array) -> FloatArray:
+    def _features(
+        self,
+        X: ArrayLike,
+        lengths: ArrayLike | None,
+        components: Float64Array,
+        respond: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> FloatArray:
         samples, starts = self._samples(X, lengths)
         missing = self._find_missing(samples)
         if missing is not None:
             samples = np.where(missing[:, None], samples.dtype.type(0), samples)
         plan = self._signal.plan(self._signal.reduce(samples), starts, continued=False)
         Y = Projection(self._signal, components, self.mean_).project(plan)
+        if respond is not None:
+            Y = respond(Y)
         if missing is not None:
             given = np.arange(len(samples)) if plan.index is None else plan.index
             for delay in range(self.n_delays):  # a sample is in so many delay vectors

@@ -1,6 +1,7 @@
 """Bio-SFA: slow features learned online by a network with local rules."""
 
 import math
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._natural_network import NaturalNetwork
 from biosfa.estimators._network import LocalNetwork, Network
-from biosfa.estimators._pace import Pace
+from biosfa.estimators._pace import NONNEGATIVE_TAU, Pace
 from biosfa.estimators._recorder import Recorder
 from biosfa.estimators._schedules import LearningRate, check_learning_rate
 from biosfa.estimators._signal import Plan, Reduction, SignalPath
@@ -31,6 +32,7 @@ from biosfa.exceptions import DivergenceError
 from biosfa.io import Stream
 from biosfa.io._stream import Position
 from biosfa.io.model_file import Arrays
+from biosfa.kernels.lines import respond_to_all
 from biosfa.kernels.state import Mode
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
@@ -42,7 +44,17 @@ class _Prepared(NamedTuple):
     rate: Float64Array  # η/τ
 
 
+VARIANTS = ("interneuron", "nonnegative")  # circuits that the paper proposes
+RULES = ("bio-sfa", "reversible", *VARIANTS)
+
 SHORTEST_WINDOW = 10  # samples over which averages still mean something
+
+
+def circuit_of(mode: Mode) -> str:
+    """The circuit, which unlike rates cannot change while it learns."""
+    if mode.interneurons:
+        return "interneuron"
+    return "nonnegative" if mode.nonnegative else "direct"
 
 
 class BioSFA(SlowFeatureEstimator):
@@ -58,9 +70,15 @@ class BioSFA(SlowFeatureEstimator):
     ----------
     n_components : int, default=2
         Number of output neurons k.
-    rule : {"bio-sfa", "reversible"}, default="bio-sfa"
-        Algorithm 1, or Algorithm 2 for reversible processes, ΔW = 2η(2ȳ − a)xᵀ, where only the postsynaptic neuron
-        keeps a slow variable.
+    rule : {"bio-sfa", "reversible", "interneuron", "nonnegative"}, default="bio-sfa"
+        Algorithm 1, or a variant of it with rules as local:
+
+        - "reversible", Algorithm 2, for reversible processes: ΔW = 2η(2ȳ − a)xᵀ, where only the postsynaptic neuron
+          keeps a slow variable.
+        - "interneuron": outputs inhibit one another by way of as many interneurons z = Lᵀy, a − Lz = 0, so that
+          M = LLᵀ, and ΔL = (η/2τ)(yzᵀ − L). It ends where Algorithm 1 ends.
+        - "nonnegative": the fast dynamics keep y ≥ 0. Outputs then tile what the slow features span instead of being
+          white: see :meth:`neural_output`. What :meth:`transform` gives are the slow features of the same weights.
     pca : int, optional
         Principal components that samples are reduced to first, each of unit variance. Found by :meth:`fit` in a first
         pass, by :meth:`partial_fit` from the first chunk.
@@ -75,8 +93,8 @@ class BioSFA(SlowFeatureEstimator):
         columns that are brought to unit variance: it needs no units.
     tau : "auto" or float, default="auto"
         τ, the ratio of the rates of W and M. η must stay below τ; η√P with P parallel streams. "auto" lets M average
-        over a third of the stream where the rate is "auto", and is 0.5, the paper's, where a rate is given. Not used
-        with a preconditioner.
+        over a third of the stream where the rate is "auto", and is 0.5, the paper's, where a rate is given; 1 for
+        "nonnegative". Not used with a preconditioner.
     step : {"auto", "explicit", "normalized"}, default="auto"
         The paper's step η, unstable once 2η‖x‖² > 2, or one in which each sample x counts 1/(1 + 2η‖x‖²), which no
         large sample upsets. "auto" is normalized where the rate is "auto", and explicit where a rate is given.
@@ -110,9 +128,12 @@ class BioSFA(SlowFeatureEstimator):
     delta_values_ : array of shape (n_components,)
         Slowness of the features, from running moments of the network's own activity.
     constraint_error_ : float
-        ‖⟨yyᵀ⟩ − I‖²/k of the outputs y, from the same moments; 0 when the network has converged.
+        ‖⟨yyᵀ⟩ − I‖²/k of the outputs y, from the same moments; 0 when the network has converged. NaN for
+        "nonnegative".
     W_, M_ : arrays of shape (n_components, m) and (n_components, n_components)
         The weights of the network (copies).
+    L_ : array of shape (n_components, n_components)
+        Weights between outputs and interneurons, where there are any (a copy).
     mean_ : array of shape (m,)
         Running mean of the expanded signal.
     n_samples_seen_ : int
@@ -225,7 +246,7 @@ class BioSFA(SlowFeatureEstimator):
         if self.n_updates_ == 0:
             raise ValueError(f"no episode of X has the {self.n_delays + 1} rows that an update needs")
         found = int(np.isfinite(self.delta_values_).sum())
-        if found < self.n_components:
+        if found < self.n_components and not self._network.mode.nonnegative:  # where outputs may stay silent
             raise ValueError(
                 f"n_components={self.n_components} exceeds the rank of the (expanded) input, {self.n_samples_seen_} "
                 f"samples: the outputs vary in {found} dimensions only. Ask for fewer, or give more, or more varied, "
@@ -376,6 +397,8 @@ class BioSFA(SlowFeatureEstimator):
     def neural_output(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
         """Activity of the output neurons, y = M⁻¹Wx: the same subspace as :meth:`transform`, in no order.
 
+        With ``rule="nonnegative"``, the minimum of ½yᵀMy − yᵀWx over y ≥ 0.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
@@ -388,7 +411,10 @@ class BioSFA(SlowFeatureEstimator):
         array of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        return self._features(X, lengths, solve(self.M_, self._network.W, assume_a="pos"))
+        W, M = self._network.W, self._network.M
+        if self._network.mode.nonnegative:
+            return self._features(X, lengths, W.astype(np.float64), partial(respond_to_all, M=M))
+        return self._features(X, lengths, solve(M, W, assume_a="pos"))
 
     def watch(self) -> Watch:
         """How learning goes: slowness, constraint error, effective rate, and a warning if something looks wrong.
@@ -430,8 +456,15 @@ class BioSFA(SlowFeatureEstimator):
 
     @property
     def M_(self) -> Float64Array:
-        """Lateral weights."""
+        """Lateral weights; with interneurons what these amount to."""
         return self._network.M.copy()
+
+    @property
+    def L_(self) -> Float64Array:
+        """Weights between the outputs and the interneurons."""
+        if not (isinstance(self._network, LocalNetwork) and self._network.mode.interneurons):
+            raise AttributeError(f'only a network with rule="interneuron" has L_; this one has rule={self.rule!r}')
+        return self._network.state.L.copy()
 
     @property
     def mean_(self) -> Float64Array:
@@ -459,10 +492,12 @@ class BioSFA(SlowFeatureEstimator):
         self._check_signal_parameters()
         check_count("n_components", self.n_components)
         check_count("n_epochs", self.n_epochs)
-        check_choice("rule", self.rule, ("bio-sfa", "reversible"))
+        check_choice("rule", self.rule, RULES)
         check_choice("step", self.step, ("auto", "explicit", "normalized"))
         check_choice("dynamics", self.dynamics, ("equilibrium", "euler"))
         check_choice("preconditioner", self.preconditioner, (None, "whiten"))
+        if self.preconditioner is not None and self.rule in VARIANTS:
+            raise ValueError(f"rule={self.rule!r} is a circuit with local rules: it needs preconditioner=None")
         if isinstance(self.whitening_rank, str):
             check_choice("whitening_rank", self.whitening_rank, ("auto", "full"), "or a whole number")
         else:
@@ -488,6 +523,8 @@ class BioSFA(SlowFeatureEstimator):
             reversible=self.rule == "reversible",
             euler=self.dynamics == "euler",
             window=np.inf if self.forget is None else float(self.forget),
+            interneurons=self.rule == "interneuron",
+            nonnegative=self.rule == "nonnegative",
         )
 
     def _rows_needed(self) -> int:
@@ -525,7 +562,7 @@ class BioSFA(SlowFeatureEstimator):
         network.mode = self._mode()
         self._pace = Pace.build(
             self.learning_rate,
-            self.tau if self.preconditioner is None else math.inf,  # there M is not learned
+            self._tau(),
             n_outputs=network.k,
             n_streams=network.n_streams,
             forget=self.forget,
@@ -533,12 +570,18 @@ class BioSFA(SlowFeatureEstimator):
         plain_signal = self._signal.transformer is None and self._signal.reduction is None and self.n_delays == 1
         self._plain = plain_signal and network.n_streams == 1
 
+    def _tau(self) -> str | float:
+        if self.preconditioner is not None:
+            return math.inf  # M is not learned
+        return NONNEGATIVE_TAU if self.rule == "nonnegative" and isinstance(self.tau, str) else self.tau
+
     def _go_on(self, n_streams: int) -> None:
         """Check that learning can go on, and with what parameters."""
         self._check_unchanged()
         if self._network.n_streams != n_streams:
             raise ValueError(f"the model learns from {self._network.n_streams} parallel streams; got {n_streams}")
         self._check_units(self._network.mode.relative)
+        self._check_circuit(circuit_of(self._network.mode))
         self._apply_parameters()
 
     def _check_units(self, relative: bool) -> None:
@@ -546,6 +589,13 @@ class BioSFA(SlowFeatureEstimator):
             raise ValueError(
                 'learning_rate cannot change between "auto" and a rate of your own once learning has begun: the '
                 "weights are in other units. Call fit to begin anew"
+            )
+
+    def _check_circuit(self, circuit: str) -> None:
+        if circuit_of(self._mode()) != circuit:
+            raise ValueError(
+                f"rule cannot change to {self.rule!r} once learning has begun: the circuit is another one. Call fit "
+                "to begin anew"
             )
 
     def _prepare(self, X: FloatArray, starts: BoolArray) -> "_Prepared":
@@ -589,6 +639,7 @@ class BioSFA(SlowFeatureEstimator):
             "n_streams": network.n_streams,
             "dtype": network.dtype.name,
             "relative": network.mode.relative,
+            "circuit": circuit_of(network.mode),
         }
 
     def _arrays(self) -> Arrays:
@@ -596,6 +647,7 @@ class BioSFA(SlowFeatureEstimator):
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         self._check_units(scalars["relative"])
+        self._check_circuit(scalars.get("circuit", "direct"))  # models of version 0.1 have no other
         dtype = np.dtype(scalars["dtype"])
         if dtype not in FLOATS:
             raise ValueError(f"its precision is {dtype}")

@@ -143,7 +143,7 @@ class LocalNetwork(Network):
         self, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike, rng: np.random.RandomState
     ) -> None:
         super().__init__(k, m, n_streams, mode, dtype)
-        self.state: State = initial_state(k, m, n_streams, dtype, rng)
+        self.state: State = initial_state(k, m, n_streams, dtype, rng, interneurons=mode.interneurons)
         self.units = Units(m, n_streams)
 
     @property
@@ -159,8 +159,8 @@ class LocalNetwork(Network):
 
     @property
     def M(self) -> Float64Array:
-        """Lateral weights."""
-        return self.state.M
+        """Lateral weights, or what the interneurons make of theirs."""
+        return self.state.L @ self.state.L.T if self.mode.interneurons else self.state.M
 
     @property
     def mean(self) -> Float64Array:
@@ -170,7 +170,10 @@ class LocalNetwork(Network):
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """The state: these very arrays."""
-        return {**self.state._asdict(), **self.units.arrays()}
+        arrays = {**self.state._asdict(), **self.units.arrays()}
+        if not self.mode.interneurons:
+            del arrays["L"]
+        return arrays
 
     def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
         """Learn from samples; see :class:`Network`."""
@@ -220,7 +223,7 @@ class LocalNetwork(Network):
             elif self.mode.center:
                 state.mean[:m] = self.units.column_mean * self.units.scale
         # with white y, M² = ⟨aaᵀ⟩ = WCWᵀ
-        found = float(np.square(np.diag(state.M)).sum() / np.square(state.W, dtype=np.float64).sum())
+        found = float(np.square(np.diag(self.M)).sum() / np.square(state.W, dtype=np.float64).sum())
         state.gauge[VARIANCE] = min(max(found, VARIANCE_MIN), VARIANCE_MAX)
 
     def _next_look(self, n_seen: int) -> int:
@@ -277,11 +280,11 @@ class LocalNetwork(Network):
         return read_out(self.k, self.state, self.W)
 
     def constraint_error(self) -> float:
-        """‖⟨yyᵀ⟩ − I‖²/k from the running moments of the currents, y = M⁻¹a."""
+        """‖⟨yyᵀ⟩ − I‖²/k from the running moments of the currents, y = M⁻¹a; NaN where y ≥ 0, which is never white."""
         weight = float(self.state.weights[CURRENT])
-        if weight == 0.0:
+        if weight == 0.0 or self.mode.nonnegative:
             return float("nan")
-        M = self.state.M
+        M = self.M
         whitened = np.linalg.solve(M, np.linalg.solve(M, self.state.S / weight).T)
         return float(np.square(whitened - np.eye(len(M))).sum() / len(M))
 

@@ -22,6 +22,10 @@ Rates = TypeVar("Rates", float, Float64Array)
 # τ where a learning rate is given without one: the paper's for the chaotic series.
 DEFAULT_TAU = 0.5
 
+# τ of outputs that cannot be negative. One that the others silence loses its weights, at the rate 2η times the variance
+# of the input, and comes back only if M lets go of it first: M must not be much slower than W.
+NONNEGATIVE_TAU = 1.0
+
 
 @dataclass(frozen=True)
 class Pace:

@@ -17,7 +17,7 @@ class Watch:
     n_samples: int
     n_updates: int
     delta_values: Float64Array  # slowness of the features
-    constraint_error: float  # 0 for white outputs
+    constraint_error: float  # 0 for white outputs; NaN for outputs that cannot be negative
     learning_rate: float  # η of the last update, as a sample of mean power shortens it
     warning: str | None  # what looks wrong, if anything does
 
@@ -32,7 +32,7 @@ def look(network: Network, eta: float) -> Watch:
             f"2η‖x‖² is {strain:.2g} for the largest sample so far, and the explicit step is unstable beyond 2: use a "
             'smaller learning_rate, or step="normalized"'
         )
-    elif network.n_updates > EARLY and not constraint_error < FAR_FROM_WHITE:
+    elif network.n_updates > EARLY and constraint_error > FAR_FROM_WHITE:
         warning = (
             f"the outputs are far from white (constraint error {constraint_error:.2g}): the network has not converged, "
             f"or the stream has changed, and delta_values_ mean little. {network.advice}"

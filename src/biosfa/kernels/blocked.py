@@ -14,9 +14,13 @@ from scipy.linalg.blas import get_blas_funcs
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
     REFRESH_GROWTH,
+    blend,
     blend_rows,
     combine,
     forgetting,
+    iterate,
+    iterates,
+    learn_interneurons,
     multiply,
     prepare,
     refresh,
@@ -103,7 +107,7 @@ def _recur(
     """The recurrence of one block: fills P, moves M and the outputs on; returns the samples learned from.
 
     Row i < k of ``products`` is (W_0 x_t)_i; row k + s is x_{t0−1+s}·x_t. M and the moments, which nothing in the
-    block needs, are left to its end.
+    block needs, are left to its end; what the variants need of M is learned at once.
     """
     M_inv, gauge, a_prev = state.M_inv, state.gauge, state.a_prev
     y_prev = state.y_prev[0]
@@ -127,7 +131,10 @@ def _recur(
         for i in range(k):
             a[i] = products[i, t]
         combine(P[: t + 1], products[k:, t], a)
-        multiply(M_inv, a, y)
+        if iterates(mode):
+            iterate(a, state.M, state.L, y_prev, mode, y)
+        else:
+            multiply(M_inv, a, y)
         learns = awake and not starts[t]
         rise = 2.0 * eta[t] if learns else 0.0
         step = a.dtype.type(rise * shortening(eta[t], power[t], mode.normalized))
@@ -151,12 +158,18 @@ def _recur(
             a_prev[i] = a_after[i]
         rho[t] = forgetting(n_seen + t + 1, rate[t], mode.window)
         if learns:
-            lateral[t] = rate[t]
-            update_inverse(M_inv, y_bar, 1.0 - lateral[t], lateral[t], gauge, scratch)
+            if mode.interneurons:
+                learn_interneurons(state.L, state.M, M_inv, y, 0.5 * rate[t], gauge, scratch)
+            elif mode.nonnegative:
+                blend(state.M, 1.0 - rate[t], rate[t], y_bar)
+            else:
+                lateral[t] = rate[t]
+                update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)
         y_prev[:] = y
         power_prev = power[t]
-    blend_rows(state.M, Y_bar[:n], lateral)
-    refresh(state.M, M_inv, gauge)
+    if not (mode.interneurons or mode.nonnegative):
+        blend_rows(state.M, Y_bar[:n], lateral)
+        refresh(state.M, M_inv, gauge)
     keep = blend_rows(state.S, currents[:n], rho)
     state.weights[CURRENT] = 1.0 - keep * (1.0 - state.weights[CURRENT])
     for t in range(n):

@@ -23,8 +23,8 @@ LOOK_BACK = 3.0
 WINDOWS = 0.1
 
 # The fast dynamics stop when no neuron moves by more than this, relative to the largest, in units of the precision.
-EULER_TOLERANCE = 16.0
-EULER_MAX_STEPS = 100_000
+SETTLED = 16.0
+MAX_STEPS = 100_000
 
 
 @jit
@@ -214,26 +214,112 @@ def blend(matrix: FloatArray, keep: float, gain: float, vector: FloatArray) -> N
 
 
 @jit
-def settle(M: FloatArray, a: FloatArray, y: FloatArray) -> None:
-    """Run dy/dγ = a − My from ``y`` to equilibrium by Euler steps of 1/‖M‖∞, below the limit 2/λ_max(M), in place."""
+def iterates(mode: Mode) -> bool:
+    """Whether it takes iterations to find where the fast dynamics rest; else y = M⁻¹a."""
+    return mode.euler or mode.nonnegative
+
+
+@jit
+def iterate(a: FloatArray, M: FloatArray, L: FloatArray, y_prev: FloatArray, mode: Mode, y: FloatArray) -> None:
+    """Y ← where the fast dynamics come to rest that begin at the outputs before: M⁻¹a, or the best y ≥ 0."""
+    y[:] = y_prev
+    if not mode.euler:
+        descend(M, a, y)
+    elif mode.interneurons:
+        settle_interneurons(L, a, y)
+    else:
+        settle(M, a, y, mode.nonnegative)
+
+
+@jit
+def settle(M: FloatArray, a: FloatArray, y: FloatArray, nonnegative: bool) -> None:
+    """Run dy/dγ = a − My from ``y`` to equilibrium by Euler steps of 1/‖M‖∞, below the limit 2/λ_max(M), in place.
+
+    Where outputs may not be negative, every step ends at 0 at the lowest.
+    """
     k = a.shape[0]
     norm = 0.0
     for i in range(k):
         norm = max(norm, np.abs(M[i]).sum())
     gamma = 1.0 / norm
-    tolerance = EULER_TOLERANCE * np.finfo(y.dtype).eps
+    tolerance = SETTLED * np.finfo(y.dtype).eps
     drive = np.empty_like(a)
-    for _ in range(EULER_MAX_STEPS):
+    for _ in range(MAX_STEPS):
         multiply(M, y, drive)
         moved = 0.0
         largest = 0.0
         for i in range(k):
-            change = gamma * (a[i] - drive[i])
-            y[i] += change
-            moved = max(moved, abs(change))
+            before = y[i]
+            y[i] += gamma * (a[i] - drive[i])
+            if nonnegative:
+                y[i] = max(y[i], 0.0)
+            moved = max(moved, abs(y[i] - before))
             largest = max(largest, abs(y[i]))
         if not moved > tolerance * largest:
             return
+
+
+@jit
+def settle_interneurons(L: FloatArray, a: FloatArray, y: FloatArray) -> None:
+    """Run dy/dγ = a − Lz, dz/dγ = Lᵀy − z from ``y`` and its z to equilibrium, in place: y = (LLᵀ)⁻¹a.
+
+    A mode of L with the singular value σ turns and decays by |1 + γλ|² = 1 − γ + γ²σ² a step, or decays for σ < ½:
+    steps of 1/2(1 + ‖L‖²) are stable.
+    """
+    k = a.shape[0]
+    gamma = 0.5 / (1.0 + np.square(L).sum())
+    tolerance = SETTLED * np.finfo(y.dtype).eps
+    z = np.zeros(k)
+    drive = np.zeros(k)
+    for i in range(k):
+        for n in range(k):
+            z[n] += L[i, n] * y[i]
+    for _ in range(MAX_STEPS):
+        drive[:] = -z
+        moved = 0.0
+        largest = 0.0
+        for i in range(k):
+            inhibition = 0.0
+            for n in range(k):
+                inhibition += L[i, n] * z[n]
+                drive[n] += L[i, n] * y[i]
+            change = gamma * (a[i] - inhibition)
+            y[i] += change
+            moved = max(moved, abs(change))
+            largest = max(largest, abs(y[i]))
+        for n in range(k):
+            z[n] += gamma * drive[n]
+            moved = max(moved, abs(gamma * drive[n]))
+        if not moved > tolerance * largest:
+            return
+
+
+@jit
+def descend(M: FloatArray, a: FloatArray, y: FloatArray) -> None:
+    """Minimise ½yᵀMy − aᵀy over y ≥ 0 from ``y``, one neuron after the other, in place."""
+    tolerance = SETTLED * np.finfo(y.dtype).eps
+    for _ in range(MAX_STEPS):
+        moved = 0.0
+        largest = 0.0
+        for i in range(len(a)):
+            before = y[i]
+            net = a[i] + M[i, i] * before
+            for j in range(len(a)):
+                net -= M[i, j] * y[j]
+            y[i] = max(net / M[i, i], 0.0)
+            moved = max(moved, abs(y[i] - before))
+            largest = max(largest, y[i])
+        if not moved > tolerance * largest:
+            return
+
+
+@jit
+def respond_to_all(A: FloatArray, M: FloatArray) -> FloatArray:
+    """The minima of ½yᵀMy − aᵀy over y ≥ 0, for the rows of A."""
+    Y = np.zeros_like(A)
+    for t in range(len(A)):
+        descend(M, A[t], Y[t])
+    return Y
 
 
 @jit
@@ -247,6 +333,40 @@ def update_inverse(
         u += y_bar[i] * z[i]
     blend(M_inv, 1.0 / keep, -gain / (keep * (keep + gain * u)), z)
     gauge[STALENESS] += 1.0 / REFRESH_STEPS + (1.0 / keep - 1.0) / REFRESH_GROWTH
+
+
+@jit
+def learn_interneurons(
+    L: FloatArray, M: FloatArray, M_inv: FloatArray, y: FloatArray, rho: float, gauge: FloatArray, q: FloatArray
+) -> None:
+    """L ← L + ρ(yzᵀ − L), ρ = η/2τ, with the interneurons' z = Lᵀy, and M⁻¹ with it; ``q`` is scratch.
+
+    Half the rate of M is enough: M = LLᵀ changes with both its factors. L is multiplied by G = (1 − ρ)I + ρyyᵀ, so that
+    M becomes GMG, and M⁻¹ becomes G⁻¹M⁻¹G⁻¹ with G⁻¹ = (I − c yyᵀ)/(1 − ρ), c = ρ/(1 − ρ + ρ‖y‖²).
+    """
+    k = y.shape[0]
+    z = np.zeros(k)
+    for i in range(k):
+        for n in range(k):
+            z[n] += L[i, n] * y[i]
+    for i in range(k):
+        for n in range(k):
+            L[i, n] += rho * (y[i] * z[n] - L[i, n])
+    multiply(M_inv, y, q)
+    square, overlap = 0.0, 0.0
+    for i in range(k):
+        square += y[i] * y[i]
+        overlap += y[i] * q[i]
+    keep = 1.0 - rho
+    c = rho / (keep + rho * square)
+    for i in range(k):
+        for j in range(k):
+            change = c * (y[i] * q[j] + q[i] * y[j]) - c * c * overlap * y[i] * y[j]
+            M_inv[i, j] = (M_inv[i, j] - change) / (keep * keep)
+    gauge[STALENESS] += 1.0 / REFRESH_STEPS + 2.0 * (1.0 / keep - 1.0) / REFRESH_GROWTH
+    if gauge[STALENESS] >= 1.0:
+        M[:] = L @ L.T
+        refresh(M, M_inv, gauge)
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of the paper, literally: slow, and the oracle of every fast kernel.
+"""Algorithms 1 and 2 of the paper and their variants, literally: slow, and the oracle of every fast kernel.
 
 Nothing is carried that could be computed: M is solved anew at every step, the mean is taken over all samples so far,
 the moments are sums over stored currents. Listing and equation numbers are those of Lipshutz et al. (2020). Their
@@ -9,6 +9,7 @@ Algorithm 2 prints ``2η(ȳ − a)xᵀ``; its derivation, the network figure and
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
 from biosfa.kernels import natural
 from biosfa.kernels.lines import LOOK_BACK, WINDOWS
@@ -21,6 +22,7 @@ class Result:
 
     W: Float64Array
     M: Float64Array
+    L: Float64Array  # of the rule with interneurons, M = LLᵀ
     mean: Float64Array
     Y: Float64Array  # (n, P, k) outputs as they were computed
     S: Float64Array  # weighted mean of aaᵀ
@@ -30,6 +32,13 @@ class Result:
 def equilibrium(M: Float64Array, a: Float64Array) -> FloatArray:
     """Where the neural dynamics of Eq. (16) come to rest: y = M⁻¹a."""
     return np.linalg.solve(M, a)
+
+
+def nonnegative_equilibrium(M: Float64Array, a: Float64Array) -> FloatArray:
+    """Where dynamics that may not become negative rest: the minimum of ½yᵀMy − aᵀy = ½‖Rᵀy − R⁻¹a‖² + …, RRᵀ = M."""
+    R = np.linalg.cholesky(M)
+    y: FloatArray = nnls(R.T, np.linalg.solve(R, a))[0]
+    return y
 
 
 def euler(
@@ -57,13 +66,13 @@ def learn(
     tau: Float64Array | float,
     *,
     starts: BoolArray | None = None,
-    reversible: bool = False,
+    rule: str = "bio-sfa",
     normalized: bool = False,
     center: bool = True,
     window: float = np.inf,
     gamma: float | None = None,
 ) -> Result:
-    """Run Algorithm 1, or 2 if ``reversible``, over samples X of shape (n, m) or P parallel streams (n, P, m).
+    """Run Algorithm 1, or a variant of it, over samples X of shape (n, m) or P parallel streams (n, P, m).
 
     Parameters
     ----------
@@ -75,8 +84,10 @@ def learn(
         η_t and τ. The entry of an episode's first row is not used.
     starts : array of n bool, optional
         Rows that begin an episode; the first one always does.
-    reversible, normalized, center : bool
-        Algorithm 2; each sample x counts 1/(1 + 2η Σ‖x‖²/√P) in ΔW; subtract the mean through t.
+    rule : {"bio-sfa", "reversible", "interneuron", "nonnegative"}
+        Algorithm 1, Algorithm 2, or Algorithm 1 with M = LLᵀ, which begins as the identity, or with y ≥ 0.
+    normalized, center : bool
+        Each sample x counts 1/(1 + 2η Σ‖x‖²/√P) in ΔW; subtract the mean through t.
     window : float
         Samples that averages count: after so many, older ones are forgotten exponentially.
     gamma : float, optional
@@ -85,7 +96,8 @@ def learn(
     X = X.reshape(len(X), -1, X.shape[-1])
     n, P, _ = X.shape
     tau = np.broadcast_to(tau, n)
-    W, M = W.copy(), M.copy()
+    W, M, L = W.copy(), M.copy(), np.eye(len(W))
+    rest = nonnegative_equilibrium if rule == "nonnegative" else equilibrium
     starts = np.zeros(n, bool) if starts is None else starts
     mean: Float64Array = np.zeros(X.shape[2])
     x_prev: FloatArray = np.zeros(X.shape[1:])
@@ -105,7 +117,7 @@ def learn(
         rho.append(min(1.0, max(LOOK_BACK / min(t + 1, window), WINDOWS * eta[t] / tau[t])))
         has_difference.append(not first)
         if gamma is None:
-            y = np.stack([equilibrium(M, a[p]) for p in range(P)])
+            y = np.stack([rest(M, a[p]) for p in range(P)])
         else:
             y = np.stack([euler(M, a[p], y_prev[p], gamma) for p in range(P)])
         if not first:
@@ -113,21 +125,27 @@ def learn(
             gain = 1 / (1 + 2 * eta[t] * (x**2).sum() / np.sqrt(P)) if normalized else 1.0
             gain_prev = 1 / (1 + 2 * eta[t] * (x_prev**2).sum() / np.sqrt(P)) if normalized else 1.0
             x_bar, y_bar = gain * x + gain_prev * x_prev, y + y_prev
-            W_change, M_change = np.zeros_like(W), np.zeros_like(M)
+            W_change, M_change, L_change = np.zeros_like(W), np.zeros_like(M), np.zeros_like(L)
             for p in range(P):
-                if reversible:
+                if rule == "reversible":
                     W_change += 2 * np.outer(2 * y_bar[p] - a[p], gain * x[p])
                 else:
                     W_change += 2 * (np.outer(y_bar[p], x_bar[p]) - np.outer(a[p], gain * x[p]))
                 M_change += np.outer(y_bar[p], y_bar[p]) - M
+                L_change += np.outer(y[p], L.T @ y[p]) - L
             W += eta[t] * W_change / np.sqrt(P)
-            M += eta[t] / tau[t] * M_change / np.sqrt(P)
+            if rule == "interneuron":
+                L += eta[t] / (2 * tau[t]) * L_change / np.sqrt(P)
+                M = L @ L.T
+            else:
+                M += eta[t] / tau[t] * M_change / np.sqrt(P)
         x_prev, y_prev = x, y
         outputs.append(y)
     every = np.ones(n, bool)
     return Result(
         W=W,
         M=M,
+        L=L,
         mean=mean,
         Y=np.array(outputs),
         S=_forgetful_mean(np.array(currents), np.array(rho), every),

@@ -8,11 +8,13 @@ from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
     blend,
     forgetting,
+    iterate,
+    iterates,
+    learn_interneurons,
     multiply,
     prepare,
     refresh,
     runs_away,
-    settle,
     shares,
     shortening,
     track,
@@ -54,7 +56,7 @@ def learn(
     int
         Rows learned from: n, or fewer if the network diverged there. The state is then the one before that row.
     """
-    kernel = _learn_single if state.W.shape[0] == 1 else _learn
+    kernel = _learn_single if is_single(mode, state) else _learn
     return kernel(raw, starts, eta, rate, n_seen, mode, state)
 
 
@@ -62,6 +64,12 @@ def learn_one(sample: FloatArray, eta: float, rate: float, n_seen: int, mode: Mo
     """:func:`learn` for one sample that continues an episode; False if it was not learned from."""
     # plain tuples pass into compiled code twice as fast as named ones
     return _learn_one(sample, eta, rate, n_seen, tuple(mode), tuple(state))
+
+
+@jit
+def is_single(mode: Mode, state: State) -> bool:
+    """Whether the network is one linear output that inhibits itself directly."""
+    return len(state.M) == 1 and not mode.interneurons and not mode.nonnegative
 
 
 @jit
@@ -100,9 +108,8 @@ def _learn(
                 square += a[i] * a[i]
             for j in range(width):
                 overlap += x[j] * x_prev[j]
-            if mode.euler:
-                y[:] = y_prev
-                settle(M, a, y)
+            if iterates(mode):
+                iterate(a, M, state.L, y_prev, mode, y)
             else:
                 multiply(M_inv, a, y)
             learns = awake and not starts[t]
@@ -131,9 +138,13 @@ def _learn(
                 for i in range(k):
                     for j in range(width):
                         W[i, j] += along_x[i] * x[j] + along_x_prev[i] * x_prev[j]
-                blend(M, 1.0 - rate[t], rate[t], y_bar)
-                update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)
-                refresh(M, M_inv, gauge)
+                if mode.interneurons:
+                    learn_interneurons(state.L, M, M_inv, y, 0.5 * rate[t], gauge, scratch)
+                else:
+                    blend(M, 1.0 - rate[t], rate[t], y_bar)
+                    if not mode.nonnegative:
+                        update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)
+                        refresh(M, M_inv, gauge)
             y_prev[:] = y
             power_prev = power[b]
         n_seen += len(rows)
@@ -234,6 +245,7 @@ def _learn_one(
     row = np.ascontiguousarray(sample).reshape(1, -1)
     continues, etas, rates = np.zeros(1, np.bool_), np.full(1, eta), np.full(1, rate)
     network = State(*state)
-    if len(network.M) == 1:
-        return _learn_single(row, continues, etas, rates, n_seen, Mode(*mode), network) == 1
-    return _learn(row, continues, etas, rates, n_seen, Mode(*mode), network) == 1
+    variant = Mode(*mode)
+    if is_single(variant, network):
+        return _learn_single(row, continues, etas, rates, n_seen, variant, network) == 1
+    return _learn(row, continues, etas, rates, n_seen, variant, network) == 1

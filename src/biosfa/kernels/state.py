@@ -22,6 +22,8 @@ class Mode(NamedTuple):
     reversible: bool  # Algorithm 2 instead of Algorithm 1
     euler: bool  # run the fast dynamics instead of y = M⁻¹a
     window: float = math.inf  # samples that the mean and other averages count
+    interneurons: bool = False  # inhibition by way of interneurons, M = LLᵀ
+    nonnegative: bool = False  # y ≥ 0
 
 
 class State(NamedTuple):
@@ -32,8 +34,9 @@ class State(NamedTuple):
 
     mean: Float64Array  # (width,) running mean of the input
     W: FloatArray  # (k, width) feedforward weights, of the rescaled input in relative mode
-    M: Float64Array  # (k, k) lateral weights
-    M_inv: FloatArray  # (k, k) M⁻¹
+    M: Float64Array  # (k, k) lateral weights; with interneurons LLᵀ when M⁻¹ was last computed
+    L: Float64Array  # (k, k) weights between outputs and interneurons; (0, 0) without
+    M_inv: FloatArray  # (k, k) M⁻¹; not kept up where y ≥ 0
     x_prev: FloatArray  # (P, width) last input of each stream, centred
     y_prev: FloatArray  # (P, k) last output of each stream
     a_prev: FloatArray  # (k,) W x_prev under the current W, for one of the streams
@@ -54,8 +57,10 @@ STALENESS = 2  # how far M⁻¹ has drifted since it was last computed from M; 1
 VARIANCE = 3  # of the rescaled input along the weights, for automatic rates
 
 
-def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> State:
-    """W ~ N(0, 1/m), M = I, everything else at rest."""
+def initial_state(
+    k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState, *, interneurons: bool = False
+) -> State:
+    """W ~ N(0, 1/m), M = L = I, everything else at rest."""
     width = -(-m // SIMD_WIDTH) * SIMD_WIDTH
     W = np.zeros((k, width), dtype)
     W[:, :m] = rng.standard_normal((k, m)) / np.sqrt(m)
@@ -63,6 +68,7 @@ def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.rand
         mean=np.zeros(width),
         W=W,
         M=np.eye(k),
+        L=np.eye(k if interneurons else 0),
         M_inv=np.eye(k, dtype=dtype),
         x_prev=np.zeros((n_streams, width), dtype),
         y_prev=np.zeros((n_streams, k), dtype),

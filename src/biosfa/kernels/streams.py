@@ -12,10 +12,11 @@ from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
     OVERFLOW,
     forgetting,
+    iterate,
+    iterates,
     refresh,
     rescale,
     runs_away,
-    settle,
     shares,
     shortening,
     track,
@@ -67,10 +68,10 @@ def learn(
             state.D,
             state.weights,
         )
-        if mode.euler:
-            Y = state.y_prev.copy()
+        if iterates(mode):
+            Y = np.empty_like(state.y_prev)
             for p in range(n_streams):
-                settle(M, A[p], Y[p])
+                iterate(A[p], M, state.L, state.y_prev[p], mode, Y[p])
         else:
             Y = A @ M_inv
         if learns:
@@ -84,13 +85,20 @@ def learn(
                 W += along_x.T @ state.x_prev
             # M += (η/τ√P) Σ(ȳȳᵀ − M)
             keep, gain = 1.0 - rate[t] * root, rate[t] / root
-            M[:] = keep * M + gain * (Y_bar.T @ Y_bar)
-            if 2 * n_streams < k:
-                for p in range(n_streams):
-                    update_inverse(M_inv, Y_bar[p], keep if p == 0 else 1.0, gain, gauge, scratch)
-            else:  # an inverse costs less than P updates of it
-                gauge[STALENESS] = 1.0
-            refresh(M, M_inv, gauge)
+            if mode.interneurons:
+                # ΔL = (η/2τ√P) Σ(yzᵀ − L)
+                change = (Y.T @ Y).astype(np.float64) @ state.L - n_streams * state.L
+                state.L[:] += 0.5 * gain * change
+                M[:] = state.L @ state.L.T
+            else:
+                M[:] = keep * M + gain * (Y_bar.T @ Y_bar)
+            if not mode.nonnegative:
+                if 2 * n_streams < k and not mode.interneurons:
+                    for p in range(n_streams):
+                        update_inverse(M_inv, Y_bar[p], keep if p == 0 else 1.0, gain, gauge, scratch)
+                else:  # an inverse costs less than P updates of it
+                    gauge[STALENESS] = 1.0
+                refresh(M, M_inv, gauge)
         state.x_prev[:] = X
         power_prev = power
         state.y_prev[:] = Y

@@ -16,6 +16,8 @@ COLORS = {
     "bio-sfa": "#1a8a3c",
     "reversible": "#2563ab",
     "offline": "#8a4fbf",
+    "interneuron": "#0e8f8f",
+    "nonnegative": "#7a6a00",
     "auto": "#d98a1f",
     "whiten": "#c0267e",
     "exact": "#222222",

@@ -1,0 +1,153 @@
+"""The circuits that the paper proposes: inhibition by interneurons, and outputs that cannot be negative."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.linalg import qr
+
+import biosfa
+from biosfa import SFA, BioSFA, InverseTime, metrics
+from biosfa.datasets import head_direction
+from biosfa.kernels import reference
+from biosfa.kernels.lines import respond_to_all, settle, settle_interneurons
+from tests.conftest import slow_mixture
+
+
+def random_circuit(k, seed):
+    rng = np.random.default_rng(seed)
+    L = rng.standard_normal((k, k)) + 2 * np.eye(k)
+    return L, rng.standard_normal((20, k))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_interneurons_rest_where_direct_inhibition_does(seed, mixture):
+    """On average nothing changes at W = OΛVᵀ, LLᵀ = OΛOᵀ, Λ = 4 − δ, for any rotations: the paper's fixed points."""
+    exact = SFA(3).fit(mixture[1])
+    rng = np.random.default_rng(seed)
+    rotation, other = (qr(rng.standard_normal((3, 3)))[0] for _ in range(2))
+    strength = 4 - exact.delta_values_
+    W = rotation @ np.diag(strength) @ exact.components_
+    L = rotation @ np.diag(np.sqrt(strength)) @ other
+    X = mixture[1] - exact.mean_
+    A = X @ W.T
+    Y = np.linalg.solve(L @ L.T, A.T).T
+    Y_bar, X_bar = Y[1:] + Y[:-1], X[1:] + X[:-1]
+    dW = (Y_bar.T @ X_bar - A[1:].T @ X[1:]) / len(X_bar)
+    dL = Y.T @ (Y @ L) / len(Y) - L
+    assert np.abs(dW).max() < 1e-3  # sums over all samples and over pairs differ by the ends of the stream
+    assert np.abs(dL).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"learning_rate": InverseTime(200.0, 0.01), "tau": 8.0}], ids=["auto", "given"]
+)
+def test_interneurons_find_the_slow_subspace_and_white_outputs(settings, mixture):
+    X = mixture[1]
+    net = BioSFA(3, rule="interneuron", random_state=0, **settings).fit(X)
+    exact = SFA(3).fit(X)
+    direct = BioSFA(3, random_state=0, **settings).fit(X)
+    assert np.degrees(metrics.subspace_angle(net.components_, exact.components_, X)) < 1.0
+    # what is left is the noise of M, which averages over a finite stretch of a slow stream
+    left, left_directly = (metrics.constraint_error(np.linalg.solve(n.M_, n.W_), X) for n in (net, direct))
+    assert left < max(0.05, 1.5 * left_directly)
+    np.testing.assert_allclose(net.L_ @ net.L_.T, net.M_)
+
+
+@given(st.integers(1, 6), st.integers(0, 1000))
+def test_dynamics_with_interneurons_settle_at_the_solution(k, seed):
+    L, currents = random_circuit(k, seed)
+    assume(np.linalg.norm(np.linalg.inv(L)) < 3)  # else it takes for ever
+    for a in currents[:3]:
+        y = np.zeros(k)
+        settle_interneurons(L, a, y)
+        np.testing.assert_allclose(y, np.linalg.solve(L @ L.T, a), atol=1e-6)
+
+
+@given(st.integers(1, 7), st.integers(0, 10_000))
+def test_outputs_that_cannot_be_negative_are_at_the_minimum(k, seed):
+    L, currents = random_circuit(k, seed)
+    M = L @ L.T + 0.1 * np.eye(k)
+    Y = respond_to_all(currents, M)
+    gradient = Y @ M - currents
+    scale = np.abs(currents).max()
+    assert (Y >= 0).all()
+    assert gradient.min() > -1e-8 * scale
+    assert np.abs(gradient * Y).max() < 1e-8 * scale * max(1.0, Y.max())
+    for a, y in zip(currents, Y, strict=True):
+        np.testing.assert_allclose(y, reference.nonnegative_equilibrium(M, a), atol=1e-8 * max(1.0, Y.max()))
+
+
+def test_projected_dynamics_end_at_the_same_minimum():
+    L, currents = random_circuit(5, 1)
+    M = L @ L.T + 0.1 * np.eye(5)
+    expected = respond_to_all(currents, M)
+    for a, y in zip(currents, expected, strict=True):
+        settled = np.zeros(5)
+        settle(M, a, settled, nonnegative=True)
+        np.testing.assert_allclose(settled, y, atol=1e-9)
+
+
+def tuning(Y, angle, n_bins=36):
+    """Mean output for each direction, and how much of an output's variance these explain."""
+    place = (angle % (2 * np.pi) / (2 * np.pi) * n_bins).astype(int)
+    curves = np.stack([Y[place == b].mean(axis=0) for b in range(n_bins)], axis=1)
+    rest = ((Y - curves[:, place].T) ** 2).sum(axis=0)
+    return curves, 1 - rest / ((Y - Y.mean(axis=0)) ** 2).sum(axis=0)
+
+
+def concentration(curves):
+    """Length of the mean direction: 1 for an output that answers to one direction only, 0 for none in particular."""
+    angles = 2 * np.pi * np.arange(curves.shape[1]) / curves.shape[1]
+    return np.abs(curves @ np.exp(1j * angles)) / np.abs(curves).sum(axis=1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nonnegative_outputs_tile_the_directions_that_slow_features_only_span(seed):
+    """Harmonics of a direction become head-direction cells, where linear outputs answer to directions all around."""
+    stream = head_direction(200_000, random_state=seed)
+    shown, angle = stream.signal[::20], stream.angle[::20]
+    found = {}
+    for rule in ("bio-sfa", "nonnegative"):
+        net = BioSFA(12, rule=rule, random_state=seed).fit(stream.signal)
+        curves, explained = tuning(net.neural_output(shown), angle)
+        found[rule] = curves, explained
+    curves, explained = found["nonnegative"]
+    assert np.median(explained) > 0.9
+    assert concentration(curves).min() > 0.7
+    preferred = np.sort(np.argmax(curves, axis=1) * 10)
+    gaps = np.diff(np.append(preferred, preferred[0] + 360))
+    assert gaps.max() <= 70  # evenly it would be 30
+    linear = found["bio-sfa"][0]
+    assert np.median(concentration(linear)) < 0.5
+    assert (linear.min(axis=1) < -0.3 * linear.max(axis=1)).all()
+
+
+def test_a_circuit_is_not_exchanged_on_the_way(tmp_path):
+    X = slow_mixture(300, seed=3)[1]
+    net = BioSFA(2, rule="nonnegative", random_state=0).partial_fit(X)
+    net.save(tmp_path / "model")
+    with pytest.raises(ValueError, match="rule cannot change to 'bio-sfa'"):
+        biosfa.load(tmp_path / "model", rule="bio-sfa")
+    net.set_params(rule="interneuron")
+    with pytest.raises(ValueError, match="rule cannot change to 'interneuron'"):
+        net.partial_fit(X)
+    assert BioSFA(2, random_state=0).partial_fit(X).set_params(rule="reversible").partial_fit(X).n_updates_ == 599
+
+
+@pytest.mark.parametrize("rule", ["interneuron", "nonnegative"])
+def test_circuits_are_local_or_an_error(rule):
+    with pytest.raises(ValueError, match="needs preconditioner=None"):
+        BioSFA(2, rule=rule, preconditioner="whiten").fit(np.random.default_rng(0).standard_normal((50, 4)))
+    with pytest.raises(AttributeError, match="has L_"):
+        _ = BioSFA(2).fit(np.random.default_rng(0).standard_normal((50, 4))).L_
+
+
+def test_missing_samples_have_no_nonnegative_output():
+    X = slow_mixture(400, seed=4)[1]
+    X[7, 2] = np.nan
+    net = BioSFA(2, rule="nonnegative", missing="break", random_state=0).fit(X)
+    Y = net.neural_output(X)
+    assert np.isnan(Y[7]).all()
+    assert (np.delete(Y, 7, axis=0) >= 0).all()
+    assert net.watch().warning is None
