@@ -8,27 +8,18 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.signal import lfilter
 
 from biosfa import BioSFA, metrics
+from biosfa.datasets import slow_mixture
 
 SAMPLES = 200_000
 CHUNK = 2000
 WINDOW = 20_000
 
 
-def mixture(seed: int) -> np.ndarray:
-    """Two slow sources and six of white noise under a random rotation."""
-    rng = np.random.default_rng(seed)
-    sources = rng.standard_normal((SAMPLES, 8))
-    for i, memory in enumerate(np.exp(-1 / np.array([100.0, 40.0]))):
-        sources[:, i] = lfilter([np.sqrt(1 - memory**2)], [1, -memory], sources[:, i])
-    return sources @ np.linalg.qr(rng.standard_normal((8, 8)))[0]
-
-
 def main(picture: Path) -> None:
     """Learn, and draw the error against samples."""
-    halves = [mixture(1), mixture(2)]
+    halves = [slow_mixture(SAMPLES, times=(100.0, 40.0), n_noise=6, random_state=seed).signal for seed in (1, 2)]
     drawn = Figure(figsize=(7.2, 2.8), layout="constrained")
     axes = drawn.subplots()
     for forget, color in ((None, "#888888"), (WINDOW, "#c0267e")):

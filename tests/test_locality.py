@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from biosfa import BioSFA, FoldiakTrace, IncrementalSFA
+from biosfa import BioSFA, FoldiakTrace, IncrementalSFA, OnlineGEV
 from tests.conftest import slow_mixture
 
 ETA, TAU = 0.002, 0.5
@@ -150,3 +150,20 @@ def test_what_incremental_sfa_needs_no_synapse_knows(X):
             own[i].append([response * u[2], response * V[i, 2], u[2], V[i, 2], response, 1.0])
     assert unexplained(changes[0], own[0]) < 1e-12
     assert unexplained(changes[1], own[1]) > 0.1
+
+
+def test_the_first_unit_of_online_gev_is_local_and_the_next_is_not(X):
+    """Up to factors common to a neuron, Δw_j is made of ȳx̄_j, yx_j and w_j; the next unit also needs C_xx w_1."""
+    net = OnlineGEV(2, random_state=0).partial_fit(X[:100])
+    before, shares = X[99], {0: [], 1: []}
+    for x in X[100:]:
+        W = net._state.W.copy()
+        net.learn_one(x)
+        u, u_prev = x - net.mean_, before - net.mean_
+        for i, found in shares.items():
+            y, y_bar = W[i] @ u, W[i] @ (u + u_prev)
+            own = np.stack([y_bar * (u + u_prev), y * u, W[i]], axis=1)
+            found.append(unexplained(net._state.W[i] - W[i], own))
+        before = x
+    assert max(shares[0]) < 1e-12
+    assert np.median(shares[1]) > 1e-3

@@ -61,7 +61,7 @@ def abandon_output() -> None:
 def how_to_go_on(arguments: list[str]) -> str:
     """What to say of a command that was stopped."""
     command = next((argument for argument in arguments if not argument.startswith("-")), "")
-    if command in ("reproduce", "sweep"):
+    if command in ("reproduce", "sweep", "compare"):
         return "stopped; the same command with --resume goes on from here"
     if command not in ("fit", "resume") or "-" in arguments:
         return "stopped"
@@ -98,7 +98,8 @@ def options(
     """Take what comes before the command."""
 
 
-from biosfa.cli import _experiments, _recordings  # noqa: E402
+from biosfa.cli import _compare, _experiments, _recordings  # noqa: E402
 
 _recordings.add_to(app)
 _experiments.add_to(app)
+_compare.add_to(app)

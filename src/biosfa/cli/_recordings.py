@@ -276,16 +276,21 @@ def _stream_options(
     joined: bool,
 ) -> dict[str, Any]:
     return {
-        "columns": None if columns is None else [name.strip() for name in columns.split(",")],
+        "columns": columns_of(columns),
         "time": time,
         "max_step": max_step,
-        "episodes": _episodes(episodes),
+        "episodes": episodes_of(episodes),
         "missing": missing.value,
         "joined": joined,
     }
 
 
-def _episodes(given: str | None) -> int | str | list[int] | None:
+def columns_of(given: str | None) -> list[str] | None:
+    """Names or numbers of columns."""
+    return None if given is None else [name.strip() for name in given.split(",")]
+
+
+def episodes_of(given: str | None) -> int | str | list[int] | None:
     """A number of rows, lengths from a file, or the name of a column."""
     if given is None or (not given.isdigit() and not Path(given).is_file()):
         return given

@@ -14,9 +14,10 @@ class OnlineGEV(OnlineRival):
     """Slow features as generalized eigenvectors of (C_x̄x̄, C_xx), found online by one unit, and by others after it.
 
     The rule is w ← w + η(Aw − (wᵀAw/wᵀBw)Bw) with A = x̄x̄ᵀ and B = xxᵀ of the present sample (Zhang & Leung 2000, as
-    Malik, Hussain & Wu 2014 use it for SFA); the quotient is that of running averages. One unit is as local as
-    Bio-SFA's. Several are not fully online: each is kept away from what those before it have found, which its synapses
-    cannot know, and can only converge after them.
+    Malik, Hussain & Wu 2014 use it for SFA); the quotient is that of running averages. The synapses of one
+    unit need what their two neurons know and factors common to all of them: the power of the input, and the length of
+    w, which is kept. Several units are not fully online: each is kept away from what those before it have found, which
+    its synapses cannot know, and can only converge after them.
 
     Parameters
     ----------

@@ -21,6 +21,8 @@ figcaption { color: var(--muted); font-size: .9rem; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
+.words th, .words td { white-space: normal; text-align: left; vertical-align: top; }
+.words td:first-child { min-width: 9rem; }
 pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem; }
 """
 
@@ -53,12 +55,13 @@ class Report:
             f'<figure><img src="data:image/png;base64,{content}" alt="{text}"><figcaption>{text}</figcaption></figure>'
         )
 
-    def table(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """A table; numbers come as text."""
+    def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False) -> None:
+        """A table; numbers come as text. One of words may break its lines."""
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        kind = ' class="words"' if words else ""
         self._parts.append(
-            f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+            f'<div class="scroll"><table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         )
 
     def code(self, text: str) -> None:

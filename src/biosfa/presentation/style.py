@@ -18,6 +18,9 @@ COLORS = {
     "offline": "#8a4fbf",
     "interneuron": "#0e8f8f",
     "nonnegative": "#7a6a00",
+    "incremental": "#e0602a",
+    "gev": "#7b52c7",
+    "foldiak": "#8c8c8c",
     "auto": "#d98a1f",
     "whiten": "#c0267e",
     "exact": "#222222",
@@ -63,6 +66,12 @@ def band(axes: Axes, steps: IntArray, values: FloatArray, *, color: str, label: 
     low, high = np.percentile(values, [5, 95], axis=0)
     axes.fill_between(steps, low, high, color=color, alpha=0.25, lw=0)
     axes.plot(steps, values.mean(axis=0), color=color, lw=1.6, label=label)
+
+
+def span(axes: Axes, x: FloatArray, values: FloatArray, *, color: str, label: str) -> None:
+    """Median over runs (rows) as a line, all of them as a shade; where one of them is missing there is no line."""
+    axes.fill_between(x, values.min(axis=0), values.max(axis=0), color=color, alpha=0.18, lw=0)
+    axes.plot(x, np.median(values, axis=0), color=color, lw=1.6, label=label)
 
 
 def mosaic(pictures: FloatArray, columns: int) -> FloatArray:

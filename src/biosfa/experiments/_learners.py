@@ -1,0 +1,73 @@
+"""Who takes part in the arena: every learner as its users would take it, with no rate chosen for a problem."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from biosfa.estimators._base import SlowFeatureEstimator
+from biosfa.estimators._bio_sfa import BioSFA
+from biosfa.estimators._foldiak_trace import FoldiakTrace
+from biosfa.estimators._incremental_sfa import IncrementalSFA
+from biosfa.estimators._online_gev import OnlineGEV
+from biosfa.estimators._sfa import SFA
+
+EXACT = "exact"  # the floor
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A way to learn slow features from a stream."""
+
+    label: str
+    build: Callable[[int, int], SlowFeatureEstimator]  # from the number of features and a seed
+    local: bool = False  # whether each synapse learns from what its two neurons know
+    remark: str = ""
+
+
+LEARNERS: dict[str, Learner] = {
+    EXACT: Learner("exact SFA", lambda k, seed: SFA(k), remark="The eigenproblem of all samples so far: the floor."),
+    "whiten": Learner(
+        "Bio-SFA, whiten",
+        lambda k, seed: BioSFA(k, preconditioner="whiten", random_state=seed),
+        remark="The natural gradient: C_xx is learned from the stream.",
+    ),
+    "bio-sfa": Learner(
+        "Bio-SFA",
+        lambda k, seed: BioSFA(k, random_state=seed),
+        local=True,
+        remark="The paper's Algorithm 1, with automatic rates.",
+    ),
+    "reversible": Learner(
+        "Bio-SFA, reversible",
+        lambda k, seed: BioSFA(k, rule="reversible", random_state=seed),
+        local=True,
+        remark="Algorithm 2, with automatic rates; its optimum is that of SFA only where time has no direction.",
+    ),
+    "interneuron": Learner(
+        "Bio-SFA, interneurons",
+        lambda k, seed: BioSFA(k, rule="interneuron", random_state=seed),
+        local=True,
+        remark="Outputs inhibit one another by way of interneurons.",
+    ),
+    "nonnegative": Learner(
+        "Bio-SFA, y ≥ 0",
+        lambda k, seed: BioSFA(k, rule="nonnegative", random_state=seed),
+        local=True,
+        remark="Judged here by the slow features that its weights span, which is not what it is for: its outputs tile.",
+    ),
+    "incremental": Learner(
+        "Incremental SFA",
+        lambda k, seed: IncrementalSFA(k, random_state=seed),
+        remark="Kompella, Luciw & Schmidhuber (2012), whitening along all principal components.",
+    ),
+    "gev": Learner(
+        "online GEV",
+        lambda k, seed: OnlineGEV(k, random_state=seed),
+        remark="Zhang & Leung (2000), Malik et al. (2014); units after the first wait for those before them.",
+    ),
+    "foldiak": Learner(
+        "Földiák's trace rule",
+        lambda k, seed: FoldiakTrace(k, random_state=seed),
+        local=True,
+        remark="Földiák (1991). Made for sparse input, for which units compete; other input need not make it slow.",
+    ),
+}

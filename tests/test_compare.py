@@ -1,0 +1,174 @@
+"""The arena: the same stream for all, judged by the same measure, and honest about it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from biosfa import SFA, BioSFA, IncrementalSFA, metrics
+from biosfa.experiments import compare
+from biosfa.experiments._compare_report import as_text, winner, with_range
+from biosfa.experiments._errors import ExperimentError
+from biosfa.experiments._learners import LEARNERS
+from biosfa.experiments._outsiders import OUTSIDERS
+from biosfa.experiments._problems import KINDS, load_problem
+from biosfa.experiments._scaling import SCALED, exponent, state_bytes
+from tests.conftest import slow_mixture
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory):
+    """A small arena with all learners, twice."""
+    folders = [tmp_path_factory.mktemp(name) / "out" for name in ("first", "second")]
+    config = compare.configure("mixture", samples=4000, runs=2, scaling=False)
+    return config, folders, [compare.compare(config, folder) for folder in folders]
+
+
+def test_results_do_not_depend_on_when_they_are_computed(arena):
+    _, folders, runs = arena
+    assert runs[0][0] == runs[1][0]
+    assert (folders[0] / "metrics.json").read_bytes() == (folders[1] / "metrics.json").read_bytes()
+
+
+def test_exact_sfa_is_the_floor_and_everybody_is_there(arena):
+    config, folders, runs = arena
+    found = runs[0][0]
+    assert set(found["learners"]) == set(LEARNERS) == set(config.learners)
+    assert abs(found["learners"]["exact"]["error"]["greatest"]) < 1e-9
+    with np.load(folders[0] / "curves.npz") as curves:
+        for name in LEARNERS:
+            errors = curves[f"error_{name}"]
+            assert errors.shape == (2, len(curves["samples"]))
+            assert (errors[np.isfinite(errors)] > -1e-9).all(), name
+            assert (np.diff(curves[f"seconds_{name}"]) > 0).all(), name
+    report = (folders[0] / "report.html").read_text()
+    for learner in LEARNERS.values():
+        assert learner.label in report.replace("&#x27;", "'")
+    assert "exact SFA" in as_text(*runs[0])
+
+
+def test_a_learner_in_the_arena_is_the_learner_outside(arena):
+    """Error and angle of a run are those of the same estimator on the same stream, as the metrics have them."""
+    _, folders, _ = arena
+    X = slow_mixture(4000, seed=1)[1]
+    with np.load(folders[0] / "curves.npz") as curves:
+        for name, net in (("bio-sfa", BioSFA(3, random_state=1)), ("incremental", IncrementalSFA(3, random_state=1))):
+            net.partial_fit(X)
+            relative = metrics.slowness_error(net.components_, X) / metrics.slowest(X, 3).sum()
+            assert curves[f"error_{name}"][1, -1] == pytest.approx(relative, rel=1e-6)
+            angle = np.degrees(metrics.subspace_angle(net.components_, SFA(3).fit(X).components_, X))
+            assert curves[f"angle_{name}"][1, -1] == pytest.approx(angle, rel=1e-6)
+
+
+def test_a_finished_arena_resumes_and_another_one_is_not_mixed_in(arena):
+    config, folders, runs = arena
+    again = compare.compare(config, folders[0], resume=True)
+    assert again == runs[0]  # times included: nothing ran
+    with pytest.raises(ExperimentError, match="samples was 4000 and is 5000"):
+        compare.compare(compare.configure("mixture", samples=5000, runs=2, scaling=False), folders[0])
+
+
+@pytest.mark.parametrize("name", OUTSIDERS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_software_of_others_agrees_with_exact_sfa(name, kind):
+    outsider = OUTSIDERS[name]
+    if not outsider.is_installed:
+        pytest.skip(f"{outsider.package} is not installed")
+    problem = load_problem(kind, 20_000, KINDS[kind].n_components, 0)
+    directions = outsider.directions(problem)
+    if directions is None:
+        assert problem.starts[1:].any()
+        return
+    # TICA counts each pair in both directions, which the ends of episodes show: of images there are 200
+    assert problem.error(directions) < 1e-3
+    assert problem.angle(directions) < (5.0 if kind == "images-small" else 0.1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_problems_have_the_best_features_that_metrics_know(kind):
+    problem = load_problem(kind, 5000, KINDS[kind].n_components, 3)
+    least = metrics.slowest(problem.moments, problem.n_components)
+    np.testing.assert_allclose(problem.best.delta_values, least, rtol=1e-9)
+    assert problem.error(problem.best.directions) == pytest.approx(0.0, abs=1e-9)
+    assert problem.angle(problem.best.directions) < 1e-4
+    assert np.isnan(problem.error(np.zeros((problem.n_components, problem.signal.shape[1]))))
+
+
+def test_a_file_is_a_problem_with_its_gaps_and_episodes(tmp_path):
+    X = slow_mixture(3000, seed=5)[1]
+    X[100, 3] = np.nan
+    path = tmp_path / "recording.csv"
+    columns = np.column_stack([np.arange(3000.0), X])
+    np.savetxt(path, columns, delimiter=",", header="t," + ",".join(f"x{i}" for i in range(10)), comments="")
+    config = compare.configure(str(path), components=2, runs=2, learners=["whiten"], scaling=False, time="t")
+    found, _ = compare.compare(config, tmp_path / "out")
+    assert list(found["learners"]) == ["exact", "whiten"]
+    problem = compare.problem(config, 0)
+    np.testing.assert_array_equal(problem.signal, np.delete(X, 100, axis=0))
+    np.testing.assert_array_equal(np.flatnonzero(problem.starts), [0, 100])
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["time"] == "t"
+    path.write_text(path.read_text().replace("e-01", "e+00"))
+    compare.problem.cache_clear()
+    with pytest.raises(ExperimentError, match="signal was"):  # the file has changed
+        compare.compare(config, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nowhere.csv", {}), "no problem or file 'nowhere.csv'"),
+        (("mixture", {"learners": ["hebb"]}), "no learner 'hebb': choose among exact, whiten"),
+        (("chaotic", {"time": "t"}), "are those of a file"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(arguments, message):
+    with pytest.raises(ExperimentError, match=message):
+        compare.configure(arguments[0], **arguments[1])
+
+
+def test_more_features_than_columns_are_refused(tmp_path):
+    config = compare.configure("mixture", components=11, samples=1000)
+    with pytest.raises(ExperimentError, match="11 features of 10 columns"):
+        compare.compare(config, tmp_path)
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 0.5])
+def test_exponents_are_recovered(power):
+    columns = np.array([100, 300, 1000, 5000])
+    assert exponent(columns, 3e-7 * columns**power) == pytest.approx(power)
+
+
+@pytest.mark.parametrize(
+    ("name", "power"), [("bio-sfa", 1), ("interneuron", 1), ("incremental-few", 1), ("incremental", 2)]
+)
+def test_memory_grows_as_the_docs_say(name, power):
+    scaled = SCALED[name]
+    held = []
+    for m in (400, 800, 1600):
+        learner = scaled.build() if scaled.build else LEARNERS[scaled.learner].build(10, 0)
+        held.append(state_bytes(learner.partial_fit(np.random.default_rng(0).standard_normal((12, m)))))
+    assert exponent([400, 800, 1600], held) == pytest.approx(power, abs=0.15)
+
+
+def test_to_be_close_is_to_stay_close():
+    assert compare.first_close(np.array([0.5, 0.05, 0.2, 0.05, 0.01])) == 3
+    assert compare.first_close(np.array([0.05, 0.05])) == 0
+    assert compare.first_close(np.array([0.05, 0.5])) is None
+    assert compare.first_close(np.array([0.05, np.nan])) is None
+
+
+def test_a_run_that_did_not_get_there_is_not_forgotten():
+    assert compare.interval([3.0, 1.0, 2.0]) == {"median": 2.0, "least": 1.0, "greatest": 3.0}
+    assert compare.interval([3.0, 1.0, np.nan]) == {"median": 3.0, "least": 1.0, "greatest": None}
+    assert with_range(compare.interval([3.0, 1.0, np.nan]), str) == "3.0 (1.0–never)"
+
+
+def test_a_winner_is_told_with_those_that_have_not_lost():
+    results = {
+        "exact": compare.interval([1.0, 2.0]),
+        "whiten": compare.interval([1.9, 3.0]),
+        "bio-sfa": compare.interval([2.5, 4.0]),
+        "gev": compare.interval([np.nan, np.nan]),
+    }
+    assert winner(results, lambda name: True, str) == "exact SFA ≈ Bio-SFA, whiten: 1.5 (1.0–2.0)"
+    assert winner(results, lambda name: name == "gev", str) == "none"
