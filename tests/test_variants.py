@@ -5,12 +5,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.linalg import qr
+from scipy.optimize import minimize
 
 import biosfa
 from biosfa import SFA, BioSFA, InverseTime, metrics
 from biosfa.datasets import head_direction
 from biosfa.kernels import reference
 from biosfa.kernels.lines import respond_to_all, settle, settle_interneurons
+from biosfa.objectives import similarity_objective
 from tests.conftest import slow_mixture
 
 
@@ -121,6 +123,36 @@ def test_nonnegative_outputs_tile_the_directions_that_slow_features_only_span(se
     linear = found["bio-sfa"][0]
     assert np.median(concentration(linear)) < 0.5
     assert (linear.min(axis=1) < -0.3 * linear.max(axis=1)).all()
+
+
+def test_nonnegative_outputs_nearly_minimise_the_objective():
+    """Eq. (9) over Y ≥ 0, against a direct minimisation and against linear outputs that are cut off at zero."""
+    k, n_pairs = 8, 300
+    X = head_direction(1_500_000, random_state=1).signal
+    pairs = np.random.default_rng(0).choice(len(X) - 1, n_pairs, replace=False)
+    centred = X - X.mean(axis=0)
+    C_xx = centred.T @ centred / len(X)
+    X_bar = (centred[pairs] + centred[pairs + 1]).T
+
+    def sums(rule):
+        net = BioSFA(k, rule=rule, random_state=1).fit(X)
+        return (net.neural_output(X[pairs]) + net.neural_output(X[pairs + 1])).T
+
+    similarities = X_bar.T @ np.linalg.solve(C_xx, X_bar)
+
+    def mismatch(flat):
+        Y_bar = flat.reshape(k, n_pairs)
+        rest = Y_bar.T @ Y_bar - similarities
+        return np.square(rest).sum() / (2 * n_pairs**2), (2 * Y_bar @ rest / n_pairs**2).ravel()
+
+    learned = sums("nonnegative")
+    direct = minimize(mismatch, learned.ravel(), jac=True, bounds=[(0, None)] * learned.size, method="L-BFGS-B").fun
+    cut_off = np.maximum(sums("bio-sfa"), 0)
+    best_cut_off = min(similarity_objective(scale * cut_off, X_bar, C_xx) for scale in np.linspace(0, 2, 41))
+    found = similarity_objective(learned, X_bar, C_xx)
+    assert found == pytest.approx(mismatch(learned.ravel())[0])
+    assert found < 1.2 * direct  # which has the freedom to fit these few pairs
+    assert found < 0.75 * best_cut_off
 
 
 def test_a_circuit_is_not_exchanged_on_the_way(tmp_path):
