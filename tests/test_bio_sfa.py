@@ -46,6 +46,19 @@ def test_outputs_become_white(mixture, rule):
     np.testing.assert_allclose(net.neural_output(X), (X - net.mean_) @ V.T, atol=1e-10)
 
 
+@pytest.mark.parametrize("rule", ["bio-sfa", "reversible", "interneuron"])
+@pytest.mark.parametrize(
+    ("times", "k"), [((500.0, 50.0, 3.0), 3), ((200.0, 5.0, 1.5), 3), ((200.0, 20.0, 5.0), 6)], ids=str
+)
+def test_automatic_rates_are_stable_for_features_of_very_different_slowness(rule, times, k):
+    """M must not be slower than τ < ½ + 1/D allows; the last asks for three features more than there are slow ones."""
+    X = slow_mixture(600_000, times=times, seed=1)[1]
+    net = BioSFA(k, rule=rule, random_state=0).fit(X)
+    n_slow = len(times)
+    error = metrics.slowness_error(net.components_[:n_slow], X)
+    assert error < 0.01 * metrics.slowest(X, n_slow).sum()
+
+
 def test_is_the_algorithm_of_the_paper():
     """The estimator on delayed, expanded, centred input does what the literal reference does on that input."""
     rng = np.random.default_rng(0)

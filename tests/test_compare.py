@@ -9,7 +9,7 @@ from biosfa import SFA, BioSFA, IncrementalSFA, metrics
 from biosfa.experiments import compare
 from biosfa.experiments._compare_report import as_text, winner, with_range
 from biosfa.experiments._errors import ExperimentError
-from biosfa.experiments._learners import LEARNERS
+from biosfa.experiments._learners import LEARNERS, read_features
 from biosfa.experiments._outsiders import OUTSIDERS
 from biosfa.experiments._problems import KINDS, load_problem
 from biosfa.experiments._scaling import SCALED, exponent, state_bytes
@@ -40,7 +40,7 @@ def test_exact_sfa_is_the_floor_and_everybody_is_there(arena):
             errors = curves[f"error_{name}"]
             assert errors.shape == (2, len(curves["samples"]))
             assert (errors[np.isfinite(errors)] > -1e-9).all(), name
-            assert (np.diff(curves[f"seconds_{name}"]) > 0).all(), name
+            assert (curves[f"seconds_{name}"] > 0).all(), name
     report = (folders[0] / "report.html").read_text()
     for learner in LEARNERS.values():
         assert learner.label in report.replace("&#x27;", "'")
@@ -74,14 +74,16 @@ def test_software_of_others_agrees_with_exact_sfa(name, kind):
     outsider = OUTSIDERS[name]
     if not outsider.is_installed:
         pytest.skip(f"{outsider.package} is not installed")
-    problem = load_problem(kind, 20_000, KINDS[kind].n_components, 0)
-    directions = outsider.directions(problem)
-    if directions is None:
-        assert problem.starts[1:].any()
-        return
-    # TICA counts each pair in both directions, which the ends of episodes show: of images there are 200
-    assert problem.error(directions) < 1e-3
-    assert problem.angle(directions) < (5.0 if kind == "images-small" else 0.1)
+    for k in {KINDS[kind].n_components, 3}:  # the chaotic series has features that alternate beside slow ones
+        problem = load_problem(kind, 20_000, k, 0)
+        directions = outsider.directions(problem)
+        if directions is None:
+            assert problem.starts[1:].any()
+            return
+        # TICA counts each pair in both directions, which the ends of episodes show: of images there are 200
+        error, angle = problem.judge(directions)
+        assert abs(error) < 1e-3
+        assert angle < (5.0 if kind == "images-small" else 0.1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -89,9 +91,11 @@ def test_problems_have_the_best_features_that_metrics_know(kind):
     problem = load_problem(kind, 5000, KINDS[kind].n_components, 3)
     least = metrics.slowest(problem.moments, problem.n_components)
     np.testing.assert_allclose(problem.best.delta_values, least, rtol=1e-9)
-    assert problem.error(problem.best.directions) == pytest.approx(0.0, abs=1e-9)
-    assert problem.angle(problem.best.directions) < 1e-4
-    assert np.isnan(problem.error(np.zeros((problem.n_components, problem.signal.shape[1]))))
+    error, angle = problem.judge(problem.best.directions)
+    assert error == pytest.approx(0.0, abs=1e-9)
+    assert angle < 1e-4
+    assert np.isnan(problem.judge(np.zeros((problem.n_components, problem.signal.shape[1])))).all()
+    assert np.isnan(problem.judge(None)).all()
 
 
 def test_a_file_is_a_problem_with_its_gaps_and_episodes(tmp_path):
@@ -103,14 +107,16 @@ def test_a_file_is_a_problem_with_its_gaps_and_episodes(tmp_path):
     config = compare.configure(str(path), components=2, runs=2, learners=["whiten"], scaling=False, time="t")
     found, _ = compare.compare(config, tmp_path / "out")
     assert list(found["learners"]) == ["exact", "whiten"]
-    problem = compare.problem(config, 0)
+    stream = found["stream"]
+    assert (stream["samples"], stream["columns"], stream["episodes"], stream["rows_skipped"]) == (2999, 10, 2, 1)
+    problem = load_problem(str(path), 10_000, 2, 0, time="t")
     np.testing.assert_array_equal(problem.signal, np.delete(X, 100, axis=0))
     np.testing.assert_array_equal(np.flatnonzero(problem.starts), [0, 100])
     assert json.loads((tmp_path / "out" / "config.json").read_text())["time"] == "t"
-    path.write_text(path.read_text().replace("e-01", "e+00"))
-    compare.problem.cache_clear()
-    with pytest.raises(ExperimentError, match="signal was"):  # the file has changed
-        compare.compare(config, tmp_path / "out")
+    columns[2000:, 0] += 50.0  # a gap more, and the same samples
+    np.savetxt(path, columns, delimiter=",", header="t," + ",".join(f"x{i}" for i in range(10)), comments="")
+    with pytest.raises(ExperimentError, match="content was"):
+        compare.compare(config, tmp_path / "out", resume=True)
 
 
 @pytest.mark.parametrize(
@@ -126,10 +132,71 @@ def test_settings_that_make_no_sense_are_named(arguments, message):
         compare.configure(arguments[0], **arguments[1])
 
 
-def test_more_features_than_columns_are_refused(tmp_path):
-    config = compare.configure("mixture", components=11, samples=1000)
-    with pytest.raises(ExperimentError, match="11 features of 10 columns"):
-        compare.compare(config, tmp_path)
+def nothing(X):
+    return {}
+
+
+def low_rank(X):
+    X[:, 2:] = 0.0
+    return {}
+
+
+def lonely_samples(X):
+    return {"episodes": 1}
+
+
+def enormous(X):
+    X[3, 3] = 1e160
+    return {}
+
+
+def constant_within_episodes(X):
+    X[:500, 0], X[500:, 0] = 1.0, 2.0
+    return {"episodes": 500}
+
+
+def without_samples(X):
+    X[:] = np.nan
+    return {}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "components", "message"),
+    [
+        (nothing, 10, "10 features of 10 columns leave no choice"),
+        (low_rank, 2, "the stream has rank 2, too little"),
+        (lonely_samples, 2, "1000 samples, 0 of which follow another"),
+        (enormous, 2, r"as large as 1e\+160: rescale"),
+        (constant_within_episodes, 1, "does not change within an episode"),
+        (without_samples, 1, "has no samples"),
+    ],
+)
+def test_streams_that_leave_nothing_to_compare_are_refused(spoil, components, message, tmp_path):
+    X = slow_mixture(1000, seed=6)[1]
+    options = spoil(X)
+    path = tmp_path / "recording.npy"
+    np.save(path, X)
+    config = compare.configure(str(path), components=components, **options)
+    with pytest.raises(ExperimentError, match=message):
+        compare.compare(config, tmp_path / "out")
+
+
+def test_a_silent_beginning_and_a_short_stream_are_no_reason_to_stop(tmp_path):
+    X = slow_mixture(300, seed=7)[1]
+    X[:120] = 0.0
+    path = tmp_path / "recording.npy"
+    np.save(path, X)
+    found, _ = compare.compare(compare.configure(str(path), runs=2, scaling=False), tmp_path / "out")
+    assert set(found["learners"]) == set(LEARNERS)
+
+
+def test_exact_sfa_solves_its_eigenproblem_when_it_is_asked_for_features():
+    """Else its time in the arena would have one for every record, and not one in the end."""
+    learner = LEARNERS["exact"].build(2, 0)
+    X = slow_mixture(1000, seed=8)[1]
+    learner.partial_fit(X[:600]).partial_fit(X[600:])
+    assert not hasattr(learner, "components_")
+    np.testing.assert_allclose(read_features(learner), SFA(2).fit(X).components_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0, 0.5])
@@ -158,17 +225,20 @@ def test_to_be_close_is_to_stay_close():
 
 
 def test_a_run_that_did_not_get_there_is_not_forgotten():
-    assert compare.interval([3.0, 1.0, 2.0]) == {"median": 2.0, "least": 1.0, "greatest": 3.0}
-    assert compare.interval([3.0, 1.0, np.nan]) == {"median": 3.0, "least": 1.0, "greatest": None}
-    assert with_range(compare.interval([3.0, 1.0, np.nan]), str) == "3.0 (1.0–never)"
+    whole, partly = compare.interval([3.0, 1.0, 2.0]), compare.interval([3.0, 1.0, np.nan])
+    assert whole == {"median": 2.0, "least": 1.0, "greatest": 3.0, "runs": [3.0, 1.0, 2.0]}
+    assert partly == {"median": 3.0, "least": 1.0, "greatest": None, "runs": [3.0, 1.0, None]}
+    assert with_range(partly, str) == "3.0 (1.0–never)"
 
 
-def test_a_winner_is_told_with_those_that_have_not_lost():
+def test_a_winner_is_told_with_those_that_were_as_good_in_some_run():
     results = {
         "exact": compare.interval([1.0, 2.0]),
-        "whiten": compare.interval([1.9, 3.0]),
-        "bio-sfa": compare.interval([2.5, 4.0]),
+        "whiten": compare.interval([1.9, 2.0]),
+        "bio-sfa": compare.interval([1.5, 4.0]),
         "gev": compare.interval([np.nan, np.nan]),
     }
     assert winner(results, lambda name: True, str) == "exact SFA ≈ Bio-SFA, whiten: 1.5 (1.0–2.0)"
     assert winner(results, lambda name: name == "gev", str) == "none"
+    results = {"whiten": compare.interval([1.0, 2.0, np.nan]), "bio-sfa": compare.interval([5.0, np.nan, 9.0])}
+    assert winner(results, lambda name: True, str) == "Bio-SFA, whiten ≈ Bio-SFA: 2.0 (1.0–never)"

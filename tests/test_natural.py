@@ -244,13 +244,15 @@ def test_forgetting_follows_a_mixture_that_switches(parameters):
     """Halfway, the slow sources move to other channels."""
     _, first = slow_mixture(100_000, times=(100.0, 40.0), n_noise=6, seed=5)
     _, second = slow_mixture(100_000, times=(100.0, 40.0), n_noise=6, seed=6)
+    moments = metrics.moments(second)
     excess = {}
     for forget in (None, 20_000):
-        net = BioSFA(2, forget=forget, random_state=0, **parameters).partial_fit(first)
-        net.end_episode().partial_fit(second)
-        excess[forget] = (
-            metrics.slowness_error(net.components_, second) / metrics.slowest(metrics.moments(second), 2).sum()
-        )
+        net = BioSFA(2, forget=forget, random_state=0, **parameters).partial_fit(first).end_episode()
+        errors = []
+        for chunk in np.split(second, 10):
+            errors.append(metrics.slowness_error(net.partial_fit(chunk).components_, moments))
+        # rates that do not fall leave errors that come and go
+        excess[forget] = np.median(errors[5:]) / metrics.slowest(moments, 2).sum()
     assert excess[20_000] < 0.1
     if parameters:  # the rates of the local rule stay large for long enough to follow all by themselves
         assert excess[20_000] < 0.2 * excess[None]

@@ -11,7 +11,7 @@ import biosfa
 from biosfa import SFA, BioSFA, InverseTime, metrics
 from biosfa.datasets import head_direction
 from biosfa.kernels import reference
-from biosfa.kernels.lines import respond_to_all, settle, settle_interneurons
+from biosfa.kernels.lines import LEAST_INHIBITION, respond_to_all, settle, settle_interneurons
 from biosfa.objectives import similarity_objective
 from tests.conftest import slow_mixture
 
@@ -39,6 +39,35 @@ def test_interneurons_rest_where_direct_inhibition_does(seed, mixture):
     dL = Y.T @ (Y @ L) / len(Y) - L
     assert np.abs(dW).max() < 1e-3  # sums over all samples and over pairs differ by the ends of the stream
     assert np.abs(dL).max() < 1e-9
+
+
+def averaged_flow(rule, delta_values, tau):
+    """The Jacobian, at the slowest fixed point, of what W and M do on average on white input; it has k rotations."""
+    k = len(delta_values)
+    strength = np.diag(4 - np.asarray(delta_values))
+
+    def flow(flat):
+        W, M = flat[: k * k].reshape(k, k), flat[k * k :].reshape(k, k)
+        V = np.linalg.solve(M, W)
+        W_change = 2 * (V @ strength - W)
+        if rule == "interneuron":  # ΔL = (⟨yyᵀ⟩ − I)L/2τ, and M = LLᵀ
+            rest = V @ V.T - np.eye(k)
+            return np.concatenate([W_change.ravel(), ((rest @ M + M @ rest) / (2 * tau)).ravel()])
+        return np.concatenate([W_change.ravel(), ((V @ strength @ V.T - M) / tau).ravel()])
+
+    rest = np.concatenate([strength.ravel(), strength.ravel()])
+    np.testing.assert_allclose(flow(rest), 0, atol=1e-12)
+    return np.stack([(flow(rest + h) - flow(rest - h)) / 2e-6 for h in 1e-6 * np.eye(2 * k * k)], axis=1)
+
+
+@pytest.mark.parametrize(("rule", "offset"), [("bio-sfa", 0.5), ("interneuron", 0.25)])
+@pytest.mark.parametrize("delta_values", [(0.01, 0.6), (0.1, 0.5, 1.0), (0.02, 2.0)])
+def test_the_slowest_features_are_stable_up_to_the_tau_of_the_docs(rule, offset, delta_values):
+    first, last = 4 - np.min(delta_values), 4 - np.max(delta_values)
+    limit = offset + first * last / (first - last) ** 2
+    for tau, stable in ((0.98 * limit, True), (1.02 * limit, False)):
+        growth = np.linalg.eigvals(averaged_flow(rule, delta_values, tau)).real.max()
+        assert growth < 1e-6 if stable else growth > 1e-5  # rotations neither grow nor shrink
 
 
 @pytest.mark.parametrize(
@@ -107,7 +136,7 @@ def concentration(curves):
 @pytest.mark.parametrize("seed", range(3))
 def test_nonnegative_outputs_tile_the_directions_that_slow_features_only_span(seed):
     """Harmonics of a direction become head-direction cells, where linear outputs answer to directions all around."""
-    stream = head_direction(200_000, random_state=seed)
+    stream = head_direction(500_000, random_state=seed)
     shown, angle = stream.signal[::20], stream.angle[::20]
     found = {}
     for rule in ("bio-sfa", "nonnegative"):
@@ -136,7 +165,7 @@ def test_nonnegative_outputs_nearly_minimise_the_objective():
 
     def sums(rule):
         net = BioSFA(k, rule=rule, random_state=1).fit(X)
-        return (net.neural_output(X[pairs]) + net.neural_output(X[pairs + 1])).T
+        return sum(np.maximum(net.neural_output(X[rows]), 0) for rows in (pairs, pairs + 1)).T
 
     similarities = X_bar.T @ np.linalg.solve(C_xx, X_bar)
 
@@ -146,8 +175,9 @@ def test_nonnegative_outputs_nearly_minimise_the_objective():
         return np.square(rest).sum() / (2 * n_pairs**2), (2 * Y_bar @ rest / n_pairs**2).ravel()
 
     learned = sums("nonnegative")
-    direct = minimize(mismatch, learned.ravel(), jac=True, bounds=[(0, None)] * learned.size, method="L-BFGS-B").fun
-    cut_off = np.maximum(sums("bio-sfa"), 0)
+    begin = np.abs(np.random.default_rng(0).standard_normal(learned.size))
+    direct = minimize(mismatch, begin, jac=True, bounds=[(0, None)] * learned.size, method="L-BFGS-B").fun
+    cut_off = sums("bio-sfa")
     best_cut_off = min(similarity_objective(scale * cut_off, X_bar, C_xx) for scale in np.linspace(0, 2, 41))
     found = similarity_objective(learned, X_bar, C_xx)
     assert found == pytest.approx(mismatch(learned.ravel())[0])
@@ -162,8 +192,9 @@ def test_a_circuit_is_not_exchanged_on_the_way(tmp_path):
     with pytest.raises(ValueError, match="rule cannot change to 'bio-sfa'"):
         biosfa.load(tmp_path / "model", rule="bio-sfa")
     net.set_params(rule="interneuron")
-    with pytest.raises(ValueError, match="rule cannot change to 'interneuron'"):
-        net.partial_fit(X)
+    for attempt in (lambda: net.partial_fit(X), lambda: net.save(tmp_path / "other")):
+        with pytest.raises(ValueError, match="rule cannot change to 'interneuron'"):
+            attempt()
     assert BioSFA(2, random_state=0).partial_fit(X).set_params(rule="reversible").partial_fit(X).n_updates_ == 599
 
 
@@ -173,6 +204,33 @@ def test_circuits_are_local_or_an_error(rule):
         BioSFA(2, rule=rule, preconditioner="whiten").fit(np.random.default_rng(0).standard_normal((50, 4)))
     with pytest.raises(AttributeError, match="has L_"):
         _ = BioSFA(2).fit(np.random.default_rng(0).standard_normal((50, 4))).L_
+
+
+def test_there_may_be_more_nonnegative_outputs_than_columns(tmp_path):
+    stream = head_direction(100_000, n_harmonics=3, n_noise=0, random_state=0)
+    net = BioSFA(10, rule="nonnegative", random_state=0).fit(stream.signal)
+    net.save(tmp_path / "model")
+    Y = biosfa.load(tmp_path / "model").neural_output(stream.signal[::10])
+    assert Y.shape == (10_000, 10)
+    curves, _ = tuning(Y, stream.angle[::10])
+    active = curves.max(axis=1) > 0.5
+    assert active.sum() > 6  # there are six harmonics
+    assert (concentration(curves[active]) > 0.7).all()
+    with pytest.raises(ValueError, match="exceeds the number"):
+        BioSFA(10, random_state=0).fit(stream.signal)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_nonnegative_output_that_was_silent_for_long_does_not_explode(k):
+    """Its M_ii has a least value; without, it would fall to nothing, and the next sample be divided by that."""
+    X = slow_mixture(60_000, seed=9)[1]
+    X[20_000:40_000] = 0.0
+    net = BioSFA(k, rule="nonnegative", random_state=0).fit(X)
+    assert np.diag(net.M_).min() >= LEAST_INHIBITION
+    late = np.random.default_rng(0).standard_normal((2000, 4))
+    late[:500, 1:] = 0.0
+    for seed in range(5):
+        BioSFA(2, rule="nonnegative", random_state=seed).fit(late)
 
 
 def test_missing_samples_have_no_nonnegative_output():

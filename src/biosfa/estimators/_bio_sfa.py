@@ -76,9 +76,10 @@ class BioSFA(SlowFeatureEstimator):
         - "reversible", Algorithm 2, for reversible processes: ΔW = 2η(2ȳ − a)xᵀ, where only the postsynaptic neuron
           keeps a slow variable.
         - "interneuron": outputs inhibit one another by way of as many interneurons z = Lᵀy, a − Lz = 0, so that
-          M = LLᵀ, and ΔL = (η/2τ)(yzᵀ − L). It ends where Algorithm 1 ends.
+          M = LLᵀ, and ΔL = (η/2τ)(yzᵀ − L). Its fixed points are those of Algorithm 1.
         - "nonnegative": the fast dynamics keep y ≥ 0. Outputs then tile what the slow features span instead of being
-          white: see :meth:`neural_output`. What :meth:`transform` gives are the slow features of the same weights.
+          white: see :meth:`neural_output`. There may be more of them than columns. What :meth:`transform` gives are
+          slow features of the same weights, in an order and with a slowness that are rough.
     pca : int, optional
         Principal components that samples are reduced to first, each of unit variance. Found by :meth:`fit` in a first
         pass, by :meth:`partial_fit` from the first chunk.
@@ -93,8 +94,9 @@ class BioSFA(SlowFeatureEstimator):
         columns that are brought to unit variance: it needs no units.
     tau : "auto" or float, default="auto"
         τ, the ratio of the rates of W and M. η must stay below τ; η√P with P parallel streams. "auto" lets M average
-        over a third of the stream where the rate is "auto", and is 0.5, the paper's, where a rate is given; 1 for
-        "nonnegative". Not used with a preconditioner.
+        over a third of the stream where the rate is "auto", or less where features of different slowness would not be
+        stable otherwise, and is 0.5, the paper's, where a rate is given; 1 for "nonnegative". Not used with a
+        preconditioner.
     step : {"auto", "explicit", "normalized"}, default="auto"
         The paper's step η, unstable once 2η‖x‖² > 2, or one in which each sample x counts 1/(1 + 2η‖x‖²), which no
         large sample upsets. "auto" is normalized where the rate is "auto", and explicit where a rate is given.
@@ -126,7 +128,8 @@ class BioSFA(SlowFeatureEstimator):
     components_ : array of shape (n_components, m)
         Directions in the expanded signal, in order of slowness, each of unit variance on the stream.
     delta_values_ : array of shape (n_components,)
-        Slowness of the features, from running moments of the network's own activity.
+        Slowness of the features, from running moments of the network's own activity: of the recent stream, under
+        weights that follow it. For that of some data, see :func:`biosfa.metrics.slowness`.
     constraint_error_ : float
         ‖⟨yyᵀ⟩ − I‖²/k of the outputs y, from the same moments; 0 when the network has converged. NaN for
         "nonnegative".
@@ -532,7 +535,7 @@ class BioSFA(SlowFeatureEstimator):
 
     def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None, *, n_streams: int = 1) -> None:
         signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
-        if self.n_components > signal.n_features_out:
+        if self.n_components > signal.n_features_out and self.rule != "nonnegative":  # which may tile with more
             raise ValueError(
                 f"n_components={self.n_components} exceeds the number of (expanded) features, "
                 f"n_features = {signal.n_features_out}"
@@ -567,6 +570,7 @@ class BioSFA(SlowFeatureEstimator):
             n_streams=network.n_streams,
             forget=self.forget,
         )
+        network.automatic_lateral = self._pace.lateral is not None
         plain_signal = self._signal.transformer is None and self._signal.reduction is None and self.n_delays == 1
         self._plain = plain_signal and network.n_streams == 1
 
@@ -633,6 +637,7 @@ class BioSFA(SlowFeatureEstimator):
 
     def _scalars(self) -> dict[str, Any]:
         network = self._network
+        self._check_circuit(circuit_of(network.mode))  # or it could not be loaded
         return {
             "n_samples": network.n_samples,
             "n_updates": network.n_updates,

@@ -10,14 +10,24 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from biosfa.estimators._events import next_event
-from biosfa.estimators._pace import adapted
+from biosfa.estimators._pace import adapted, stable_tau
 from biosfa.estimators._units import Units
 from biosfa.exceptions import DivergenceError
 from biosfa.io.model_file import Arrays
 from biosfa.kernels import blocked, sequential, streams
 from biosfa.kernels.eigen import fixed_signs, slow_directions
 from biosfa.kernels.natural import NaturalState
-from biosfa.kernels.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, VARIANCE, Mode, State, initial_state
+from biosfa.kernels.state import (
+    CURRENT,
+    DIFFERENCE,
+    MEAN_POWER,
+    PEAK_POWER,
+    STABLE_TAU,
+    VARIANCE,
+    Mode,
+    State,
+    initial_state,
+)
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # Weights above which the blocked kernel is the faster one, and rows below which it is not worth its set-up (measured).
@@ -26,6 +36,8 @@ BLOCKED_ROWS = 16
 
 # With automatic rates the variance of the input along the weights is kept within these limits.
 VARIANCE_MIN, VARIANCE_MAX = 1e-6, 100.0
+TAU_MAX = 1e9  # in place of infinity, which files cannot hold
+LATERAL_MAX = 0.3  # of the automatic rate of M, times the root of the number of streams, which 1 would make unstable
 
 
 # A sample larger than this, in units that are not known yet, has a square that overflows, or nearly so.
@@ -45,6 +57,7 @@ class Network(ABC):
     state: State | NaturalState  # both have running moments S and D of the outputs' currents
     advice: str  # what to do if it does not converge
     mode: Mode
+    automatic_lateral = False  # whether the rate of M may follow the stream
     n_samples: int  # rows seen, or steps of parallel streams
     n_updates: int
 
@@ -171,8 +184,7 @@ class LocalNetwork(Network):
     def arrays(self) -> Mapping[str, np.ndarray]:
         """The state: these very arrays."""
         arrays = {**self.state._asdict(), **self.units.arrays()}
-        if not self.mode.interneurons:
-            del arrays["L"]
+        del arrays["M" if self.mode.interneurons else "L"]
         return arrays
 
     def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
@@ -185,11 +197,12 @@ class LocalNetwork(Network):
             end = min(len(raw), begin + self._next_look(self.n_samples) - self.n_samples)
             part = slice(begin, end)
             rates = adapted(eta[part], float(self.state.gauge[VARIANCE]), self.n_streams)
+            lateral = self._lateral_rate(rate[part], rates)
             before = self.n_samples
             # where units are not known yet, they do not make a large sample harmless
             fits = raw[part] if self.units.settled() else raw[part][: steps_within(raw[part], LARGEST)]
             try:
-                self._advance(self.units.apply(fits), starts[part][: len(fits)], rates[: len(fits)], rate[part])
+                self._advance(self.units.apply(fits), starts[part][: len(fits)], rates[: len(fits)], lateral)
                 if len(fits) < end - begin:
                     self.raise_divergence(raw[begin + len(fits)], float(rates.max()))
             finally:
@@ -222,9 +235,21 @@ class LocalNetwork(Network):
                 state.x_prev[:, :m] *= ratio.astype(state.W.dtype)
             elif self.mode.center:
                 state.mean[:m] = self.units.column_mean * self.units.scale
-        # with white y, M² = ⟨aaᵀ⟩ = WCWᵀ
-        found = float(np.square(np.diag(self.M)).sum() / np.square(state.W, dtype=np.float64).sum())
+        if self.mode.nonnegative:
+            power = float(np.trace(state.S) / max(state.weights[CURRENT], np.finfo(float).tiny))
+        else:  # white y have M² = ⟨aaᵀ⟩ = WCWᵀ, and M has the longer memory
+            power = float(np.square(np.diag(self.M)).sum())
+        found = power / float(np.square(state.W, dtype=np.float64).sum())
         state.gauge[VARIANCE] = min(max(found, VARIANCE_MIN), VARIANCE_MAX)
+        state.gauge[STABLE_TAU] = min(stable_tau(np.linalg.eigvalsh(self.M)), TAU_MAX)
+
+    def _lateral_rate(self, rate: Float64Array, eta: Float64Array) -> Float64Array:
+        """The rate of M: where it is automatic, at least so much that the slow features are stable."""
+        tau = float(self.state.gauge[STABLE_TAU])
+        if not self.automatic_lateral or tau == 0.0:
+            return rate
+        least = eta * (float(self.state.gauge[VARIANCE]) / tau)
+        return np.maximum(rate, np.minimum(least, LATERAL_MAX / math.sqrt(self.n_streams)))
 
     def _next_look(self, n_seen: int) -> int:
         return next_event(n_seen, first=2, grid=1024, growth=1 / 16, window=self.mode.window)
@@ -233,6 +258,7 @@ class LocalNetwork(Network):
         """Learn from one sample; see :class:`Network`."""
         if self.mode.relative:
             eta = adapted(eta, float(self.state.gauge[VARIANCE]), self.n_streams)
+            rate = float(self._lateral_rate(np.asarray(rate), np.asarray(eta)))
         scaled = self.units.apply(sample) if self.mode.relative else sample
         if not sequential.learn_one(scaled, eta, rate, self.n_samples, self.mode, self.state):
             return False

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from biosfa.estimators._schedules import InverseTime, LearningRate, Schedule, rate_at, rates
-from biosfa.typing import BoolArray, Float64Array
+from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # "auto", for input of unit mean variance, which relative mode sees to. W: η_t = 1/(AUTO_START + AUTO_DECAY k c t), with
 # the variance c of the input along the weights, see :func:`adapted`. A large η can do no harm, because the normalised
@@ -18,6 +18,11 @@ AUTO_DECAY = 4e-3
 AUTO_LATERAL = InverseTime(a=1000.0, b=0.3)
 
 Rates = TypeVar("Rates", float, Float64Array)
+
+# The slow features are stable for τ < ½ + 1/D, D = (λ_1 − λ_k)²/λ_1λ_k with the eigenvalues λ = 4 − δ of M, see
+# docs/maths.md. Near that limit noise is amplified: a fifth of it is taken, and ½, below which it is never, at least.
+STABLE_SHARE = 0.2
+LEAST_TAU = 0.5
 
 # τ where a learning rate is given without one: the paper's for the chaotic series.
 DEFAULT_TAU = 0.5
@@ -100,3 +105,14 @@ def adapted(eta: Rates, variance: float, n_streams: int) -> Rates:
     """
     start = AUTO_START * math.sqrt(n_streams)
     return eta / (start * eta + (1.0 - start * eta) * variance)
+
+
+def stable_tau(eigenvalues: FloatArray) -> float:
+    """The ratio τ of the rates of W and M at which an M of these eigenvalues, in order, surely lets outputs rest."""
+    least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])
+    # λ = 4 − δ is at most 4: what M has beyond is noise, and the least eigenvalue is too small by as much
+    noise = max(0.0, greatest - 4.0)
+    greatest -= noise
+    least = min(greatest, least + noise)
+    spread = (greatest - least) ** 2
+    return max(LEAST_TAU, STABLE_SHARE * least * greatest / spread) if spread > 0.0 else math.inf

@@ -32,16 +32,12 @@ def draw_errors(folder: Path, curves: Arrays, found: dict[str, Any], timings: di
             span(by_samples, curves["samples"], errors, **style)
             span(by_time, np.median(curves[f"seconds_{name}"], axis=0), errors, **style)
         for name, seconds in timings["outsiders"].items():
-            error = max(found["outsiders"][name]["error"]["median"] or 0.0, LEAST_SHOWN)
-            by_time.plot(
-                seconds["median"],
-                error,
-                MARKERS[name],
-                color=COLORS[EXACT],
-                ms=6,
-                mfc="none",
-                label=OUTSIDERS[name].label,
-            )
+            error = found["outsiders"][name]["error"]["median"]
+            none = error < LEAST_SHOWN  # then it stands at the foot of the panel
+            place = {"transform": by_time.get_xaxis_transform(), "clip_on": False} if none else {}
+            label = OUTSIDERS[name].label + (": no error" if none else "")
+            hollow = {"color": COLORS[EXACT], "ms": 6, "mfc": "none"}
+            by_time.plot(seconds["median"], 0.0 if none else error, MARKERS[name], label=label, **hollow, **place)
         for axes, unit in ((by_samples, "samples"), (by_time, "seconds of learning, one core")):
             axes.axhline(0.1, color="0.75", lw=1, ls=":")
             axes.set(xscale="log", yscale="log", xlabel=unit)

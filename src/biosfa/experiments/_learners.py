@@ -9,8 +9,28 @@ from biosfa.estimators._foldiak_trace import FoldiakTrace
 from biosfa.estimators._incremental_sfa import IncrementalSFA
 from biosfa.estimators._online_gev import OnlineGEV
 from biosfa.estimators._sfa import SFA
+from biosfa.typing import Float64Array
 
 EXACT = "exact"  # the floor
+
+
+class PatientSFA(SFA):
+    """Exact SFA that sums as samples come, and solves its eigenproblem when it is asked for features."""
+
+    def _settle(self) -> None:
+        """Leave it for later."""
+
+    def solve(self) -> None:
+        """Find the features."""
+        self._solve()
+
+
+def read_features(learner: SlowFeatureEstimator) -> Float64Array | None:
+    """The directions that a learner has found so far, if any."""
+    if isinstance(learner, PatientSFA):
+        learner.solve()
+    directions: Float64Array | None = getattr(learner, "components_", None)
+    return directions
 
 
 @dataclass(frozen=True)
@@ -19,12 +39,14 @@ class Learner:
 
     label: str
     build: Callable[[int, int], SlowFeatureEstimator]  # from the number of features and a seed
-    local: bool = False  # whether each synapse learns from what its two neurons know
+    local: str = "no"  # whether each synapse learns from what its two neurons know
     remark: str = ""
 
 
 LEARNERS: dict[str, Learner] = {
-    EXACT: Learner("exact SFA", lambda k, seed: SFA(k), remark="The eigenproblem of all samples so far: the floor."),
+    EXACT: Learner(
+        "exact SFA", lambda k, seed: PatientSFA(k), remark="The eigenproblem of all samples so far: the floor."
+    ),
     "whiten": Learner(
         "Bio-SFA, whiten",
         lambda k, seed: BioSFA(k, preconditioner="whiten", random_state=seed),
@@ -33,25 +55,25 @@ LEARNERS: dict[str, Learner] = {
     "bio-sfa": Learner(
         "Bio-SFA",
         lambda k, seed: BioSFA(k, random_state=seed),
-        local=True,
+        local="yes",
         remark="The paper's Algorithm 1, with automatic rates.",
     ),
     "reversible": Learner(
         "Bio-SFA, reversible",
         lambda k, seed: BioSFA(k, rule="reversible", random_state=seed),
-        local=True,
+        local="yes",
         remark="Algorithm 2, with automatic rates; its optimum is that of SFA only where time has no direction.",
     ),
     "interneuron": Learner(
         "Bio-SFA, interneurons",
         lambda k, seed: BioSFA(k, rule="interneuron", random_state=seed),
-        local=True,
+        local="yes",
         remark="Outputs inhibit one another by way of interneurons.",
     ),
     "nonnegative": Learner(
         "Bio-SFA, y ≥ 0",
         lambda k, seed: BioSFA(k, rule="nonnegative", random_state=seed),
-        local=True,
+        local="yes",
         remark="Judged here by the slow features that its weights span, which is not what it is for: its outputs tile.",
     ),
     "incremental": Learner(
@@ -62,12 +84,13 @@ LEARNERS: dict[str, Learner] = {
     "gev": Learner(
         "online GEV",
         lambda k, seed: OnlineGEV(k, random_state=seed),
+        local="first unit",
         remark="Zhang & Leung (2000), Malik et al. (2014); units after the first wait for those before them.",
     ),
     "foldiak": Learner(
         "Földiák's trace rule",
         lambda k, seed: FoldiakTrace(k, random_state=seed),
-        local=True,
+        local="yes",
         remark="Földiák (1991). Made for sparse input, for which units compete; other input need not make it slow.",
     ),
 }

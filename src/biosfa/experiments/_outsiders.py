@@ -29,8 +29,11 @@ def _tica(problem: Problem) -> Float64Array:
     from deeptime.decomposition import TICA
 
     X, later = problem.signal, np.flatnonzero(~problem.starts)
-    model = TICA(lagtime=1, dim=problem.n_components).fit((X[later - 1], X[later])).fetch_model()
-    return _directions(model.transform, problem)
+    model = TICA(lagtime=1, dim=X.shape[1]).fit((X[later - 1], X[later])).fetch_model()
+    # it puts features that alternate before those that are slow: by the size of their correlation, whatever its sign
+    directions = _directions(model.transform, problem)
+    slow = np.argsort(problem.slowness_of_each(directions))[: problem.n_components]
+    return directions[slow]
 
 
 def _sksfa(problem: Problem) -> Float64Array | None:

@@ -1,5 +1,7 @@
 """What the arena is about: streams, with the slowness that their best features have."""
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +19,9 @@ from biosfa.kernels.expansion import quadratic
 from biosfa.kernels.moments import Moments
 from biosfa.typing import BoolArray, Float64Array
 
+FEWEST_ROWS = 100
+LARGEST = 1e100  # whose squares can still be added up
+LEAST_SLOWNESS = 1e-12  # below, it is rounding
 IMAGES_COMPONENTS = 16  # principal components of image patches, of which there are 152 monomials
 
 
@@ -27,6 +32,7 @@ class Problem:
     n_components: int
     signal: Float64Array
     starts: BoolArray  # which rows begin an episode
+    n_skipped: int = 0  # rows of a file that were left out because of missing values
 
     @cached_property
     def moments(self) -> Moments:
@@ -36,27 +42,52 @@ class Problem:
     @cached_property
     def best(self) -> SlowDirections:
         """The slowest features there are."""
-        found = slow_directions(
+        return slow_directions(
             self.moments.covariance, self.moments.difference_covariance, n_components=self.n_components
         )
-        if found.rank < self.n_components:
+
+    def check(self) -> None:
+        """Raise ExperimentError if there is nothing to compare."""
+        k, (n, m) = self.n_components, self.signal.shape
+        if k >= m:
+            raise ExperimentError(f"{k} features of {m} columns leave no choice: ask for fewer with --components")
+        if not np.abs(self.signal).max() < LARGEST:
+            raise ExperimentError(f"samples are as large as {np.abs(self.signal).max():.3g}: rescale them")
+        if n < FEWEST_ROWS or self.moments.n_pairs < FEWEST_ROWS // 2:
             raise ExperimentError(
-                f"the stream has rank {found.rank}, too little for {self.n_components} features: ask for fewer with "
+                f"there are {n} samples, {self.moments.n_pairs} of which follow another: a comparison needs at least "
+                f"{FEWEST_ROWS} and {FEWEST_ROWS // 2}"
+            )
+        if self.best.rank <= k:
+            raise ExperimentError(
+                f"the stream has rank {self.best.rank}, too little to choose {k} features: ask for fewer with "
                 "--components"
             )
-        return found
+        if not self.best.delta_values[0] > LEAST_SLOWNESS:
+            raise ExperimentError(
+                "the stream has a feature that does not change within an episode, to which errors cannot be related: "
+                "leave its columns out with --columns"
+            )
 
-    def error(self, directions: Float64Array) -> float:
-        """Slowness of features beyond the least possible, relative to that; NaN if they are not as many as asked."""
-        least = float(self.best.delta_values.sum())
+    def judge(self, directions: Float64Array | None) -> tuple[float, float]:
+        """Slowness of features beyond the least possible, relative to that; largest angle to the slowest, in degrees.
+
+        NaN if they are not as many, on this stream, as were asked for.
+        """
+        if directions is None or not np.isfinite(directions).all():
+            return float("nan"), float("nan")
         try:
-            return float(metrics.subspace_slowness(directions, self.moments)) / least - 1.0
-        except ValueError:
-            return float("nan")
+            slowness = float(metrics.subspace_slowness(directions, self.moments))
+        except ValueError:  # of less rank
+            return float("nan"), float("nan")
+        error = slowness / float(self.best.delta_values.sum()) - 1.0
+        return error, float(np.degrees(metrics.subspace_angle(directions, self.best.directions, self.moments)))
 
-    def angle(self, directions: Float64Array) -> float:
-        """Largest angle to the slowest features, in degrees."""
-        return float(np.degrees(metrics.subspace_angle(directions, self.best.directions, self.moments)))
+    def slowness_of_each(self, directions: Float64Array) -> Float64Array:
+        """Slowness of each feature, as it is."""
+        change = np.einsum("im,mn,in->i", directions, self.moments.difference_covariance, directions, optimize=True)
+        variance = np.einsum("im,mn,in->i", directions, self.moments.covariance, directions, optimize=True)
+        return np.asarray(change / variance)
 
 
 @dataclass(frozen=True)
@@ -75,6 +106,26 @@ KINDS = {
 }
 
 
+class Problems:
+    """The problems of an arena, one for each seed; of a file, the same for all."""
+
+    def __init__(self, name: str, n_samples: int, n_components: int, **stream: Any) -> None:
+        self._make: Callable[[int], Problem] = lambda seed: load_problem(name, n_samples, n_components, seed, **stream)
+        self._is_file = name not in KINDS
+        self._held: dict[int, Problem] = {}
+        self._lock = threading.Lock()  # learners that run side by side share a problem
+
+    def of(self, seed: int) -> Problem:
+        """The problem of a seed; only the last two are held."""
+        seed = 0 if self._is_file else seed
+        with self._lock:
+            if seed not in self._held:
+                while len(self._held) > 1:
+                    del self._held[next(iter(self._held))]
+                self._held[seed] = self._make(seed)
+            return self._held[seed]
+
+
 def load_problem(name: str, n_samples: int, n_components: int, seed: int, **stream: Any) -> Problem:
     """The problem of a seed; ``name`` is that of a kind, or of a file, which is read as ``stream`` says."""
     if name == "mixture":
@@ -90,18 +141,19 @@ def load_problem(name: str, n_samples: int, n_components: int, seed: int, **stre
 
 
 def _problem_of_file(name: str, n_samples: int, n_components: int, **stream: Any) -> Problem:
-    rows, starts, taken = [], [], 0
+    rows, starts, taken, skipped = [], [], 0, 0
     for chunk in open_stream(name, missing="break", **stream):
         rows.append(chunk.samples[: n_samples - taken].astype(np.float64))
         starts.append(chunk.starts[: n_samples - taken])
         taken += len(rows[-1])
+        skipped += chunk.n_rows - len(chunk.samples)
         if taken == n_samples:
             break
-    return _problem(np.concatenate(rows), n_components, np.concatenate(starts))
+    if taken == 0:
+        raise ExperimentError(f"{name} has no samples")
+    return Problem(n_components, np.concatenate(rows), np.concatenate(starts), skipped)
 
 
 def _problem(signal: Float64Array, n_components: int, starts: BoolArray | None = None) -> Problem:
-    if n_components > signal.shape[1]:
-        raise ExperimentError(f"{n_components} features of {signal.shape[1]} columns: ask for fewer with --components")
     begins = np.arange(len(signal)) == 0 if starts is None else starts
     return Problem(n_components, signal, begins)

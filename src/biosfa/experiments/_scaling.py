@@ -11,8 +11,7 @@ from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._incremental_sfa import IncrementalSFA
 from biosfa.experiments._learners import EXACT, LEARNERS
 from biosfa.experiments._runner import Advance, Arrays
-from biosfa.kernels.moments import Moments, accumulate, block_rows
-from biosfa.typing import Float64Array
+from biosfa.kernels.moments import block_rows
 
 N_COMPONENTS = 10
 SIZES = (100, 200, 500, 1000, 2000, 5000)
@@ -38,7 +37,8 @@ SCALED: dict[str, Scaled] = {
     EXACT: Scaled("exact SFA, moments", EXACT, lambda m: 1, fewest=block_rows),
     **{
         name: Scaled(LEARNERS[name].label, name, lambda m: 200)
-        for name in ("whiten", "bio-sfa", "reversible", "interneuron", "nonnegative", "gev", "foldiak")
+        for name in LEARNERS
+        if name not in (EXACT, "incremental")
     },
     # its principal components come one with each sample; with all of them, 5000 columns would take an hour
     "incremental": Scaled(LEARNERS["incremental"].label, "incremental", lambda m: m + 1, largest=1000),
@@ -51,22 +51,6 @@ SCALED: dict[str, Scaled] = {
 }
 
 
-class _MomentsOnly:
-    """What exact SFA does with each sample; its eigenproblem, of order m³, is solved once in the end."""
-
-    def __init__(self, m: int) -> None:
-        self._moments = Moments(m)
-        self._tail: Any = np.empty((0, m))
-
-    def partial_fit(self, X: Float64Array) -> "_MomentsOnly":
-        starts = np.zeros(len(X), np.bool_)
-        self._tail = accumulate(self._moments, X, starts, 1, self._tail)
-        return self
-
-    def state_bytes(self) -> int:
-        return self._moments.scatter.nbytes + self._moments.difference.nbytes + self._moments.mean.nbytes
-
-
 def measure_scaling(name: str, steps: int, report: Advance) -> Arrays:
     """Seconds a sample, and bytes between two samples, for white noise of more and more columns.
 
@@ -76,11 +60,7 @@ def measure_scaling(name: str, steps: int, report: Advance) -> Arrays:
     sizes = [m for m in SIZES if m <= scaled.largest]
     seconds, held = [], []
     for m in sizes:
-        learner: Any
-        if name == EXACT:
-            learner = _MomentsOnly(m)
-        else:
-            learner = scaled.build() if scaled.build else LEARNERS[scaled.learner].build(N_COMPONENTS, 0)
+        learner: Any = scaled.build() if scaled.build else LEARNERS[scaled.learner].build(N_COMPONENTS, 0)
         warm_up, fewest = scaled.warm_up(m), scaled.fewest(m)
         X = np.random.default_rng(0).standard_normal((max(warm_up, fewest, ENTRIES // m), m))
         learner.partial_fit(X[:warm_up])
@@ -96,13 +76,12 @@ def measure_scaling(name: str, steps: int, report: Advance) -> Arrays:
         seconds.append(min(passes) / len(rows))
         held.append(state_bytes(learner))
         report(steps // len(sizes))
+    report(steps % len(sizes))
     return {"columns": np.array(sizes), "seconds": np.array(seconds), "bytes": np.array(held)}
 
 
 def state_bytes(learner: Any) -> int:
     """What a learner keeps from one sample to the next."""
-    if isinstance(learner, _MomentsOnly):
-        return learner.state_bytes()
     return sum(array.nbytes for array in learner._arrays().values())
 
 

@@ -3,23 +3,23 @@
 import json
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._recorder import log_spaced
 from biosfa.exceptions import DivergenceError
 from biosfa.experiments._compare_figures import draw_figures
 from biosfa.experiments._compare_report import write_report
 from biosfa.experiments._errors import ExperimentError
-from biosfa.experiments._learners import EXACT, LEARNERS
+from biosfa.experiments._learners import EXACT, LEARNERS, read_features
 from biosfa.experiments._outsiders import OUTSIDERS
-from biosfa.experiments._problems import KINDS, Problem, load_problem
+from biosfa.experiments._problems import KINDS, Problems
 from biosfa.experiments._runner import (
     Advance,
     Arrays,
@@ -71,7 +71,8 @@ def configure(
     episodes: int | str | list[int] | None = None,
 ) -> CompareConfig:
     """Settings of a comparison, checked; columns, time and episodes say how a file is to be read."""
-    unknown = [name for name in learners or () if name not in LEARNERS]
+    learners = [name.strip() for names in learners or () for name in names.split(",")]
+    unknown = [name for name in learners if name not in LEARNERS]
     if unknown:
         raise ExperimentError(f"there is no learner {unknown[0]!r}: choose among {', '.join(LEARNERS)}")
     kind = KINDS.get(problem)
@@ -101,13 +102,29 @@ def compare(
     Returns what ``metrics.json`` and ``timings.json`` have.
     """
     folder = RunFolder(out)
-    is_file = config.problem not in KINDS
+    problems = Problems(
+        config.problem,
+        config.samples,
+        config.components,
+        columns=config.columns,
+        time=config.time,
+        episodes=config.episodes,
+    )
     with threadpool_limits(1):  # times of learners whose products are small and large can then be compared
-        first = problem(config, config.seed)
-        _ = first.best  # says what is wrong with a stream before anything runs
-        folder.begin("compare", config, resume=resume, **({"signal": digest([first.signal])} if is_file else {}))
-        results = run_tasks(folder, tasks(config), jobs=jobs, title=f"compare, {Path(config.problem).name}")
+        first = problems.of(config.seed)
+        first.check()
+        inputs = {} if config.problem in KINDS else {"content": digest([first.signal, first.starts])}
+        folder.begin("compare", config, resume=resume, **inputs)
+        pieces = tasks(config, problems, len(first.signal))
+        results = run_tasks(folder, pieces, jobs=jobs, title=f"compare, {Path(config.problem).name}")
     found, timings, curves = summarize(config, results)
+    found["stream"] = {
+        "samples": len(first.signal),
+        "columns": first.signal.shape[1],
+        "episodes": int(np.count_nonzero(first.starts)),
+        "rows_skipped": first.n_skipped,
+        "least_slowness": first.best.delta_values.tolist(),
+    }
     write_arrays(out / "curves.npz", curves)
     write_json(out / "metrics.json", found)
     write_json(out / "timings.json", timings)
@@ -116,47 +133,19 @@ def compare(
     return found, timings
 
 
-@lru_cache(maxsize=2)
-def problem(config: CompareConfig, seed: int) -> Problem:
-    """The problem of a seed; a file is the same for all."""
-    if config.problem not in KINDS and seed != config.seed:
-        return problem(config, config.seed)
-    return load_problem(
-        config.problem,
-        config.samples,
-        config.components,
-        seed,
-        columns=config.columns,
-        time=config.time,
-        episodes=config.episodes,
-    )
-
-
-def tasks(config: CompareConfig) -> list[Task]:
-    """All independent pieces, in an order in which a problem is loaded once."""
-    seeds = range(config.seed, config.seed + config.runs)
+def tasks(config: CompareConfig, problems: Problems, steps: int) -> list[Task]:
+    """All independent pieces, in an order in which a problem is loaded once; a learner makes so many steps."""
     outsiders = [name for name, outsider in OUTSIDERS.items() if outsider.is_installed]
-    return [
-        *(
-            task
-            for seed in seeds
-            for task in (
-                *(
-                    Task(f"{name}-{seed:02d}", config.samples, partial(run_learner, config, name, seed))
-                    for name in config.learners
-                ),
-                *(
-                    Task(f"outside-{name}-{seed:02d}", 0, partial(run_outsider, config, name, seed))
-                    for name in outsiders
-                ),
-            )
-        ),
-        *(
-            Task(f"scaling-{name}", config.samples, partial(measure_scaling, name, config.samples))
-            for name in SCALED
-            if config.scaling and SCALED[name].learner in config.learners
-        ),
-    ]
+    pieces = []
+    for seed in range(config.seed, config.seed + config.runs):
+        for name in config.learners:
+            pieces.append(Task(f"{name}-{seed:02d}", steps, partial(run_learner, problems, name, seed)))
+        for name in outsiders:
+            pieces.append(Task(f"outside-{name}-{seed:02d}", 0, partial(run_outsider, problems, name, seed)))
+    for name, scaled in SCALED.items():
+        if config.scaling and scaled.learner in config.learners:
+            pieces.append(Task(f"scaling-{name}", steps, partial(measure_scaling, name, steps)))
+    return pieces
 
 
 def record_points(n_samples: int, m: int) -> list[int]:
@@ -170,29 +159,33 @@ def record_points(n_samples: int, m: int) -> list[int]:
     return [*points, n_samples]
 
 
-def run_learner(config: CompareConfig, name: str, seed: int, report: Advance) -> Arrays:
-    """One learner, one pass over the stream; time is that of learning, not of measuring."""
-    own = problem(config, seed)
-    learner = LEARNERS[name].build(config.components, seed)
-    X, starts = own.signal, own.starts
-    with warnings.catch_warnings():
+def run_learner(problems: Problems, name: str, seed: int, report: Advance) -> Arrays:
+    """One learner, one pass over the stream.
+
+    Time is that of learning, and of reading the features once: exact SFA solves its eigenproblem then.
+    """
+    problem = problems.of(seed)
+    X, starts = problem.signal, problem.starts
+    points = record_points(len(X), X.shape[1])
+    errors, angles, seconds = (np.full(len(points), np.nan) for _ in range(3))
+    spent, done = 0.0, 0
+    learner, other = (LEARNERS[name].build(problem.n_components, seed) for _ in range(2))
+    with warnings.catch_warnings(), suppress(DivergenceError):  # after which the rest of the curves is NaN
         warnings.simplefilter("ignore")  # of what short beginnings have not
-        LEARNERS[name].build(config.components, seed).partial_fit(X[:WARM_UP]).partial_fit(X[WARM_UP : 2 * WARM_UP])
-        points = record_points(len(X), X.shape[1])
-        errors, angles, seconds = (np.full(len(points), np.nan) for _ in range(3))
-        spent, done = 0.0, 0
-        try:
-            for i, point in enumerate(points):
-                while done < point:
-                    rows = slice(done, min(point, done + CHUNK))
-                    begin = time.perf_counter()
-                    learner.partial_fit(X[rows], starts=starts[rows])
-                    spent += time.perf_counter() - begin
-                    report(rows.stop - done)
-                    done = rows.stop
-                errors[i], angles[i], seconds[i] = *judge(own, learner), spent
-        except DivergenceError:
-            report(len(X) - done)  # what is left of the curves is NaN
+        read_features(other.partial_fit(X[:WARM_UP]).partial_fit(X[:WARM_UP]))
+        for i, point in enumerate(points):
+            while done < point:
+                rows = slice(done, min(point, done + CHUNK))
+                begin = time.perf_counter()
+                learner.partial_fit(X[rows], starts=starts[rows])
+                spent += time.perf_counter() - begin
+                report(rows.stop - done)
+                done = rows.stop
+            begin = time.perf_counter()
+            directions = read_features(learner)
+            seconds[i] = spent + time.perf_counter() - begin
+            errors[i], angles[i] = problem.judge(directions)
+    report(len(X) - done)
     return {
         "samples": np.array(points),
         "error": errors,
@@ -202,29 +195,16 @@ def run_learner(config: CompareConfig, name: str, seed: int, report: Advance) ->
     }
 
 
-def judge(own: Problem, learner: SlowFeatureEstimator) -> tuple[float, float]:
-    """Error and angle of what was learned so far; NaN if there are no features yet."""
-    directions = getattr(learner, "components_", None)
-    if directions is None or not np.isfinite(directions).all():
-        return float("nan"), float("nan")
-    return own.error(directions), own.angle(directions)
-
-
-def run_outsider(config: CompareConfig, name: str, seed: int, report: Advance) -> Arrays:
+def run_outsider(problems: Problems, name: str, seed: int, report: Advance) -> Arrays:
     """Software of others on the whole stream at once."""
-    own = problem(config, seed)
+    problem = problems.of(seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are not ours
         begin = time.perf_counter()
-        directions = OUTSIDERS[name].directions(own)
-        spent = time.perf_counter() - begin
-    if directions is None:
-        return {"error": np.array(np.nan), "angle": np.array(np.nan), "seconds": np.array(np.nan)}
-    return {
-        "error": np.array(own.error(directions)),
-        "angle": np.array(own.angle(directions)),
-        "seconds": np.array(spent),
-    }
+        directions = OUTSIDERS[name].directions(problem)
+        spent = time.perf_counter() - begin if directions is not None else np.nan
+    error, angle = problem.judge(directions)
+    return {"error": np.array(error), "angle": np.array(angle), "seconds": np.array(spent)}
 
 
 def summarize(
@@ -276,11 +256,19 @@ def first_close(errors: Float64Array) -> int | None:
     return first if first < len(errors) else None
 
 
-def interval(values: Any) -> dict[str, float | None]:
+def interval(values: Any) -> dict[str, Any]:
     """Median, least and greatest of runs; one that did not get there counts as infinite, and is written as None."""
     known = np.where(np.isnan(np.asarray(values, dtype=np.float64)), np.inf, values)
-    numbers = {"median": np.median(known), "least": known.min(), "greatest": known.max()}
-    return {key: float(number) if np.isfinite(number) else None for key, number in numbers.items()}
+
+    def written(number: float) -> float | None:
+        return float(number) if np.isfinite(number) else None
+
+    return {
+        "median": written(np.median(known)),
+        "least": written(known.min()),
+        "greatest": written(known.max()),
+        "runs": [written(number) for number in known],
+    }
 
 
 def budgets(samples: Any) -> list[int]:

@@ -14,13 +14,13 @@ from scipy.linalg.blas import get_blas_funcs
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
     REFRESH_GROWTH,
-    blend,
     blend_rows,
     combine,
     forgetting,
     iterate,
     iterates,
     learn_interneurons,
+    learn_nonnegative,
     multiply,
     prepare,
     refresh,
@@ -159,9 +159,9 @@ def _recur(
         rho[t] = forgetting(n_seen + t + 1, rate[t], mode.window)
         if learns:
             if mode.interneurons:
-                learn_interneurons(state.L, state.M, M_inv, y, 0.5 * rate[t], gauge, scratch)
+                learn_interneurons(state.L, M_inv, y, 0.5 * rate[t], gauge, scratch)
             elif mode.nonnegative:
-                blend(state.M, 1.0 - rate[t], rate[t], y_bar)
+                learn_nonnegative(state.M, y_bar, rate[t])
             else:
                 lateral[t] = rate[t]
                 update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)

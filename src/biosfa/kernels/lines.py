@@ -26,6 +26,10 @@ WINDOWS = 0.1
 SETTLED = 16.0
 MAX_STEPS = 100_000
 
+# An output that cannot be negative and is silent inhibits itself less and less. It stops here, well below the M_ii of
+# order 1 that active outputs have: else the first sample that wakes it would make it explode.
+LEAST_INHIBITION = 0.05
+
 
 @jit
 def centre(
@@ -232,6 +236,14 @@ def iterate(a: FloatArray, M: FloatArray, L: FloatArray, y_prev: FloatArray, mod
 
 
 @jit
+def learn_nonnegative(M: FloatArray, y_bar: FloatArray, rate: float) -> None:
+    """M ← M + (η/τ)(ȳȳᵀ − M), the diagonal not below its least."""
+    blend(M, 1.0 - rate, rate, y_bar)
+    for i in range(len(y_bar)):
+        M[i, i] = max(M[i, i], LEAST_INHIBITION)
+
+
+@jit
 def settle(M: FloatArray, a: FloatArray, y: FloatArray, nonnegative: bool) -> None:
     """Run dy/dγ = a − My from ``y`` to equilibrium by Euler steps of 1/‖M‖∞, below the limit 2/λ_max(M), in place.
 
@@ -337,7 +349,7 @@ def update_inverse(
 
 @jit
 def learn_interneurons(
-    L: FloatArray, M: FloatArray, M_inv: FloatArray, y: FloatArray, rho: float, gauge: FloatArray, q: FloatArray
+    L: FloatArray, M_inv: FloatArray, y: FloatArray, rho: float, gauge: FloatArray, q: FloatArray
 ) -> None:
     """L ← L + ρ(yzᵀ − L), ρ = η/2τ, with the interneurons' z = Lᵀy, and M⁻¹ with it; ``q`` is scratch.
 
@@ -365,8 +377,7 @@ def learn_interneurons(
             M_inv[i, j] = (M_inv[i, j] - change) / (keep * keep)
     gauge[STALENESS] += 1.0 / REFRESH_STEPS + 2.0 * (1.0 / keep - 1.0) / REFRESH_GROWTH
     if gauge[STALENESS] >= 1.0:
-        M[:] = L @ L.T
-        refresh(M, M_inv, gauge)
+        refresh(L @ L.T, M_inv, gauge)
 
 
 @jit

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from biosfa.kernels import natural
-from biosfa.kernels.lines import LOOK_BACK, WINDOWS
+from biosfa.kernels.lines import LEAST_INHIBITION, LOOK_BACK, WINDOWS
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 
@@ -46,14 +46,38 @@ def euler(
     a: Float64Array,
     y: Float64Array,
     gamma: float,
+    *,
+    nonnegative: bool = False,
     tolerance: float = 1e-14,
     max_steps: int = 1_000_000,
 ) -> Float64Array:
-    """The ``repeat … until convergence`` of Algorithm 1: y ← y + γ(a − My)."""
+    """The ``repeat … until convergence`` of Algorithm 1: y ← y + γ(a − My), or the positive part of that."""
     for _ in range(max_steps):
-        change = gamma * (a - M @ y)
-        y = y + change
+        moved = y + gamma * (a - M @ y)
+        if nonnegative:
+            moved = np.maximum(moved, 0.0)
+        change, y = moved - y, moved
         if np.abs(change).max() <= tolerance * max(np.abs(y).max(), np.finfo(float).tiny):
+            return y
+    raise RuntimeError(f"the neural dynamics did not settle within {max_steps} steps at gamma={gamma}")
+
+
+def euler_interneurons(
+    L: Float64Array,
+    a: Float64Array,
+    y: Float64Array,
+    gamma: float,
+    *,
+    tolerance: float = 1e-14,
+    max_steps: int = 1_000_000,
+) -> Float64Array:
+    """The same with interneurons: y ← y + γ(a − Lz), z ← z + γ(Lᵀy − z)."""
+    z = L.T @ y
+    for _ in range(max_steps):
+        y_change, z_change = gamma * (a - L @ z), gamma * (L.T @ y - z)
+        y, z = y + y_change, z + z_change
+        moved = max(np.abs(y_change).max(), np.abs(z_change).max())
+        if moved <= tolerance * max(np.abs(y).max(), np.finfo(float).tiny):
             return y
     raise RuntimeError(f"the neural dynamics did not settle within {max_steps} steps at gamma={gamma}")
 
@@ -85,7 +109,7 @@ def learn(
     starts : array of n bool, optional
         Rows that begin an episode; the first one always does.
     rule : {"bio-sfa", "reversible", "interneuron", "nonnegative"}
-        Algorithm 1, Algorithm 2, or Algorithm 1 with M = LLᵀ, which begins as the identity, or with y ≥ 0.
+        Algorithm 1, Algorithm 2, or Algorithm 1 with M = LLᵀ, or with y ≥ 0.
     normalized, center : bool
         Each sample x counts 1/(1 + 2η Σ‖x‖²/√P) in ΔW; subtract the mean through t.
     window : float
@@ -96,8 +120,10 @@ def learn(
     X = X.reshape(len(X), -1, X.shape[-1])
     n, P, _ = X.shape
     tau = np.broadcast_to(tau, n)
-    W, M, L = W.copy(), M.copy(), np.eye(len(W))
-    rest = nonnegative_equilibrium if rule == "nonnegative" else equilibrium
+    W, M = W.copy(), M.copy()
+    L = np.linalg.cholesky(M).astype(np.float64)
+    nonnegative = rule == "nonnegative"
+    rest = nonnegative_equilibrium if nonnegative else equilibrium
     starts = np.zeros(n, bool) if starts is None else starts
     mean: Float64Array = np.zeros(X.shape[2])
     x_prev: FloatArray = np.zeros(X.shape[1:])
@@ -118,8 +144,10 @@ def learn(
         has_difference.append(not first)
         if gamma is None:
             y = np.stack([rest(M, a[p]) for p in range(P)])
+        elif rule == "interneuron":
+            y = np.stack([euler_interneurons(L, a[p], y_prev[p], gamma) for p in range(P)])
         else:
-            y = np.stack([euler(M, a[p], y_prev[p], gamma) for p in range(P)])
+            y = np.stack([euler(M, a[p], y_prev[p], gamma, nonnegative=nonnegative) for p in range(P)])
         if not first:
             # in the normalised step a sample counts 1/(1 + 2η‖x‖²), as x_t and as x_{t−1}
             gain = 1 / (1 + 2 * eta[t] * (x**2).sum() / np.sqrt(P)) if normalized else 1.0
@@ -139,6 +167,8 @@ def learn(
                 M = L @ L.T
             else:
                 M += eta[t] / tau[t] * M_change / np.sqrt(P)
+            if nonnegative:
+                np.fill_diagonal(M, np.maximum(np.diag(M), LEAST_INHIBITION))
         x_prev, y_prev = x, y
         outputs.append(y)
     every = np.ones(n, bool)

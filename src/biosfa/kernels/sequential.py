@@ -11,6 +11,7 @@ from biosfa.kernels.lines import (
     iterate,
     iterates,
     learn_interneurons,
+    learn_nonnegative,
     multiply,
     prepare,
     refresh,
@@ -139,12 +140,13 @@ def _learn(
                     for j in range(width):
                         W[i, j] += along_x[i] * x[j] + along_x_prev[i] * x_prev[j]
                 if mode.interneurons:
-                    learn_interneurons(state.L, M, M_inv, y, 0.5 * rate[t], gauge, scratch)
+                    learn_interneurons(state.L, M_inv, y, 0.5 * rate[t], gauge, scratch)
+                elif mode.nonnegative:
+                    learn_nonnegative(M, y_bar, rate[t])
                 else:
                     blend(M, 1.0 - rate[t], rate[t], y_bar)
-                    if not mode.nonnegative:
-                        update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)
-                        refresh(M, M_inv, gauge)
+                    update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)
+                    refresh(M, M_inv, gauge)
             y_prev[:] = y
             power_prev = power[b]
         n_seen += len(rows)

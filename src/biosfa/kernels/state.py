@@ -34,7 +34,7 @@ class State(NamedTuple):
 
     mean: Float64Array  # (width,) running mean of the input
     W: FloatArray  # (k, width) feedforward weights, of the rescaled input in relative mode
-    M: Float64Array  # (k, k) lateral weights; with interneurons LLᵀ when M⁻¹ was last computed
+    M: Float64Array  # (k, k) lateral weights; not used with interneurons
     L: Float64Array  # (k, k) weights between outputs and interneurons; (0, 0) without
     M_inv: FloatArray  # (k, k) M⁻¹; not kept up where y ≥ 0
     x_prev: FloatArray  # (P, width) last input of each stream, centred
@@ -43,7 +43,7 @@ class State(NamedTuple):
     S: Float64Array  # (k, k) running ⟨aaᵀ⟩
     D: Float64Array  # (k, k) running ⟨ȧȧᵀ⟩, ȧ = W(x_t − x_{t−1})
     weights: Float64Array  # (2,) total weights of S and D, see CURRENT and DIFFERENCE
-    gauge: Float64Array  # (4,) scalars that the stream sets itself, see MEAN_POWER and those that follow
+    gauge: Float64Array  # (5,) scalars that the stream sets itself, see MEAN_POWER and those that follow
 
 
 # Entries of `weights`.
@@ -55,6 +55,7 @@ MEAN_POWER = 0  # running mean of ‖x‖², before it is rescaled in relative m
 PEAK_POWER = 1  # largest ‖x‖² that the network has seen: the explicit step is unstable once 2η‖x‖² > 2
 STALENESS = 2  # how far M⁻¹ has drifted since it was last computed from M; 1 = due
 VARIANCE = 3  # of the rescaled input along the weights, for automatic rates
+STABLE_TAU = 4  # at which the slow features are stable, for automatic rates; 0 before it is known
 
 
 def initial_state(
@@ -76,5 +77,5 @@ def initial_state(
         S=np.zeros((k, k)),
         D=np.zeros((k, k)),
         weights=np.zeros(2),
-        gauge=np.array([0.0, 0.0, 0.0, 1.0]),
+        gauge=np.array([0.0, 0.0, 0.0, 1.0, 0.0]),
     )

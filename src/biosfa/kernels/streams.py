@@ -10,6 +10,7 @@ import numpy as np
 
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
+    LEAST_INHIBITION,
     OVERFLOW,
     forgetting,
     iterate,
@@ -87,13 +88,16 @@ def learn(
             keep, gain = 1.0 - rate[t] * root, rate[t] / root
             if mode.interneurons:
                 # ΔL = (η/2τ√P) Σ(yzᵀ − L)
-                change = (Y.T @ Y).astype(np.float64) @ state.L - n_streams * state.L
-                state.L[:] += 0.5 * gain * change
-                M[:] = state.L @ state.L.T
+                state.L[:] += 0.5 * gain * ((Y.T @ Y).astype(np.float64) @ state.L - n_streams * state.L)
+                gauge[STALENESS] = 1.0
+                refresh(state.L @ state.L.T, M_inv, gauge)
             else:
                 M[:] = keep * M + gain * (Y_bar.T @ Y_bar)
-            if not mode.nonnegative:
-                if 2 * n_streams < k and not mode.interneurons:
+            if mode.nonnegative:
+                for i in range(k):
+                    M[i, i] = max(M[i, i], LEAST_INHIBITION)
+            elif not mode.interneurons:
+                if 2 * n_streams < k:
                     for p in range(n_streams):
                         update_inverse(M_inv, Y_bar[p], keep if p == 0 else 1.0, gain, gauge, scratch)
                 else:  # an inverse costs less than P updates of it

@@ -16,7 +16,7 @@ COLORS = {
     "bio-sfa": "#1a8a3c",
     "reversible": "#2563ab",
     "offline": "#8a4fbf",
-    "interneuron": "#0e8f8f",
+    "interneuron": "#2bb3d6",
     "nonnegative": "#7a6a00",
     "incremental": "#e0602a",
     "gev": "#7b52c7",
