@@ -13,7 +13,7 @@ from biosfa import BioSFA
 from biosfa.datasets import head_direction
 from biosfa.presentation.style import COLORS, figure
 
-N_SAMPLES = 200_000
+N_SAMPLES = 1_000_000
 BINS = 72
 
 

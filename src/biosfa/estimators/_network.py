@@ -197,7 +197,8 @@ class LocalNetwork(Network):
             end = min(len(raw), begin + self._next_look(self.n_samples) - self.n_samples)
             part = slice(begin, end)
             rates = adapted(eta[part], float(self.state.gauge[VARIANCE]), self.n_streams)
-            lateral = self._lateral_rate(rate[part], rates)
+            share, limit = self._least_lateral()
+            lateral = np.maximum(rate[part], np.minimum(share * rates, limit))
             before = self.n_samples
             # where units are not known yet, they do not make a large sample harmless
             fits = raw[part] if self.units.settled() else raw[part][: steps_within(raw[part], LARGEST)]
@@ -243,13 +244,14 @@ class LocalNetwork(Network):
         state.gauge[VARIANCE] = min(max(found, VARIANCE_MIN), VARIANCE_MAX)
         state.gauge[STABLE_TAU] = min(stable_tau(np.linalg.eigvalsh(self.M)), TAU_MAX)
 
-    def _lateral_rate(self, rate: Float64Array, eta: Float64Array) -> Float64Array:
-        """The rate of M: where it is automatic, at least so much that the slow features are stable."""
+    def _least_lateral(self) -> tuple[float, float]:
+        """What the rate of M must be at least, in units of that of W, for slow features to be stable; and its limit.
+
+        Only where it is automatic, and once M has been looked at.
+        """
         tau = float(self.state.gauge[STABLE_TAU])
-        if not self.automatic_lateral or tau == 0.0:
-            return rate
-        least = eta * (float(self.state.gauge[VARIANCE]) / tau)
-        return np.maximum(rate, np.minimum(least, LATERAL_MAX / math.sqrt(self.n_streams)))
+        share = float(self.state.gauge[VARIANCE]) / tau if self.automatic_lateral and tau > 0.0 else 0.0
+        return share, LATERAL_MAX / math.sqrt(self.n_streams)
 
     def _next_look(self, n_seen: int) -> int:
         return next_event(n_seen, first=2, grid=1024, growth=1 / 16, window=self.mode.window)
@@ -258,7 +260,8 @@ class LocalNetwork(Network):
         """Learn from one sample; see :class:`Network`."""
         if self.mode.relative:
             eta = adapted(eta, float(self.state.gauge[VARIANCE]), self.n_streams)
-            rate = float(self._lateral_rate(np.asarray(rate), np.asarray(eta)))
+            share, limit = self._least_lateral()
+            rate = max(rate, min(share * eta, limit))
         scaled = self.units.apply(sample) if self.mode.relative else sample
         if not sequential.learn_one(scaled, eta, rate, self.n_samples, self.mode, self.state):
             return False
