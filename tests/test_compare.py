@@ -10,7 +10,7 @@ from biosfa.experiments import compare
 from biosfa.experiments._compare_report import as_text, winner, with_range
 from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._learners import LEARNERS, read_features
-from biosfa.experiments._outsiders import OUTSIDERS
+from biosfa.experiments._outsiders import OUTSIDERS, Outsider
 from biosfa.experiments._problems import KINDS, load_problem
 from biosfa.experiments._scaling import SCALED, exponent, state_bytes
 from tests.conftest import slow_mixture
@@ -188,6 +188,16 @@ def test_a_silent_beginning_and_a_short_stream_are_no_reason_to_stop(tmp_path):
     np.save(path, X)
     found, _ = compare.compare(compare.configure(str(path), runs=2, scaling=False), tmp_path / "out")
     assert set(found["learners"]) == set(LEARNERS)
+
+
+def test_software_of_others_that_refuses_a_stream_does_not_end_the_comparison(tmp_path, monkeypatch):
+    def refuse(problem):
+        raise ValueError("constant features")
+
+    monkeypatch.setitem(OUTSIDERS, "tica", Outsider("refuses", "numpy", refuse))
+    config = compare.configure("mixture", samples=2000, runs=1, learners=["bio-sfa"], scaling=False)
+    found, _ = compare.compare(config, tmp_path / "out")
+    assert "tica" not in found["outsiders"]
 
 
 def test_exact_sfa_solves_its_eigenproblem_when_it_is_asked_for_features():

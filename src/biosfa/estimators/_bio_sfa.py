@@ -570,7 +570,8 @@ class BioSFA(SlowFeatureEstimator):
             n_streams=network.n_streams,
             forget=self.forget,
         )
-        network.automatic_lateral = self._pace.lateral is not None
+        # where rates do not fall, M that follows faster is noise
+        network.automatic_lateral = self._pace.lateral is not None and self.forget is None
         plain_signal = self._signal.transformer is None and self._signal.reduction is None and self.n_delays == 1
         self._plain = plain_signal and network.n_streams == 1
 

@@ -187,6 +187,13 @@ class LocalNetwork(Network):
         del arrays["M" if self.mode.interneurons else "L"]
         return arrays
 
+    def restore(self, arrays: Arrays) -> None:
+        """Take a state; one from before rates of M followed the stream has no number for it."""
+        gauge = arrays.get("gauge")
+        if gauge is not None and gauge.shape == (STABLE_TAU,):
+            arrays = {**arrays, "gauge": np.append(gauge, 0.0)}
+        super().restore(arrays)
+
     def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
         """Learn from samples; see :class:`Network`."""
         if not self.mode.relative:
@@ -242,7 +249,8 @@ class LocalNetwork(Network):
             power = float(np.square(np.diag(self.M)).sum())
         found = power / float(np.square(state.W, dtype=np.float64).sum())
         state.gauge[VARIANCE] = min(max(found, VARIANCE_MIN), VARIANCE_MAX)
-        state.gauge[STABLE_TAU] = min(stable_tau(np.linalg.eigvalsh(self.M)), TAU_MAX)
+        if self.automatic_lateral:
+            state.gauge[STABLE_TAU] = min(stable_tau(np.linalg.eigvalsh(self.M), self.n_samples), TAU_MAX)
 
     def _least_lateral(self) -> tuple[float, float]:
         """What the rate of M must be at least, in units of that of W, for slow features to be stable; and its limit.

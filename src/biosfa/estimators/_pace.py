@@ -19,10 +19,12 @@ AUTO_LATERAL = InverseTime(a=1000.0, b=0.3)
 
 Rates = TypeVar("Rates", float, Float64Array)
 
-# The slow features are stable for τ < ½ + 1/D, D = (λ_1 − λ_k)²/λ_1λ_k with the eigenvalues λ = 4 − δ of M, see
-# docs/maths.md. Near that limit noise is amplified: a fifth of it is taken, and ½, below which it is never, at least.
+# The slow features are stable for τ < ½ + 1/D, or ¼ + 1/D with interneurons, D = (λ_1 − λ_k)²/λ_1λ_k with the
+# eigenvalues λ = 4 − δ of M, see docs/maths.md. Near that limit noise is amplified: a fifth of 1/D is taken, or what is
+# always stable. Early, M is noise as much as anything, and its spread counts less.
 STABLE_SHARE = 0.2
-LEAST_TAU = 0.5
+LEAST_TAU = 0.2
+EARLY = 20_000  # samples
 
 # τ where a learning rate is given without one: the paper's for the chaotic series.
 DEFAULT_TAU = 0.5
@@ -107,12 +109,12 @@ def adapted(eta: Rates, variance: float, n_streams: int) -> Rates:
     return eta / (start * eta + (1.0 - start * eta) * variance)
 
 
-def stable_tau(eigenvalues: FloatArray) -> float:
+def stable_tau(eigenvalues: FloatArray, n_samples: int) -> float:
     """The ratio τ of the rates of W and M at which an M of these eigenvalues, in order, surely lets outputs rest."""
     least, greatest = float(eigenvalues[0]), float(eigenvalues[-1])
-    # λ = 4 − δ is at most 4: what M has beyond is noise, and the least eigenvalue is too small by as much
+    # λ = 4 − δ is at most 4: what M has beyond is noise, of which the least eigenvalue may have as much
     noise = max(0.0, greatest - 4.0)
     greatest -= noise
-    least = min(greatest, least + noise)
+    least = min(greatest, least + noise * min(1.0, EARLY / max(n_samples, 1)))
     spread = (greatest - least) ** 2
     return max(LEAST_TAU, STABLE_SHARE * least * greatest / spread) if spread > 0.0 else math.inf

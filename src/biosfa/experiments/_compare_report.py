@@ -41,7 +41,8 @@ def write_report(folder: Path, config: "CompareConfig", found: dict[str, Any], t
         folder / "errors.png",
         "Error: slowness of the features, made white, on the whole stream, beyond the least possible and relative to "
         "it. Exact SFA of the whole stream has none: its line ends before. Lines are medians, shades all runs; below "
-        "the dotted line an error is within a tenth. Time is that of learning, on one core.",
+        "the dotted line an error is within a tenth. Time is that of learning and of reading the features once, on one "
+        "core.",
     )
     report.heading("Who wins where")
     report.table(["", *CLASSES], winning_rows(found, timings), words=True)
@@ -78,7 +79,7 @@ def as_text(found: dict[str, Any], timings: dict[str, Any]) -> str:
         rows.append(
             (
                 LEARNERS[name].label,
-                with_range(own["error"], shown),
+                with_range(own["error"], shown, "too few features"),
                 with_range(own["samples_until_close"], counted),
                 with_range(timings["learners"][name]["seconds_a_sample"], timed),
                 size(own["bytes"]),
@@ -138,7 +139,7 @@ def describe(stream: dict[str, Any]) -> str:
         f"{stream['samples']:,} samples of {stream['columns']} columns"
         + (f" in {episodes:,} episodes" if episodes > 1 else "")
         + (f" ({skipped:,} rows with missing values left out)" if skipped else "")
-        + f", least slowness {slowness}{more}"
+        + f", least slowness {slowness}{more} (first run)"
     )
 
 
@@ -153,8 +154,8 @@ def learner_row(name: str, config: "CompareConfig", found: dict[str, Any], timin
     row = [
         LEARNERS[name].label,
         LEARNERS[name].local,
-        with_range(own["error"], shown),
-        with_range(own["angle"], degrees),
+        with_range(own["error"], shown, "too few features"),
+        with_range(own["angle"], degrees, "—"),
         with_range(own["samples_until_close"], counted) + reached(own["runs_close"], config.runs),
         with_range(times["seconds_until_close"], timed),
         with_range(times["seconds_a_sample"], lambda seconds: f"{seconds * 1e6:.2g}"),
@@ -170,8 +171,8 @@ def write_outsiders(report: Report, found: dict[str, Any], timings: dict[str, An
     report.heading("Checked from outside")
     if not found["outsiders"]:
         report.paragraph(
-            "Neither deeptime nor sklearn-sfa could take part: they are not installed (pip install deeptime "
-            "sklearn-sfa), or the stream has episodes, which sklearn-sfa does not know."
+            "Neither deeptime nor sklearn-sfa took part: they are not installed (pip install deeptime sklearn-sfa), "
+            "they refused the stream, or it has episodes, which sklearn-sfa does not know."
         )
         return
     report.table(
@@ -179,17 +180,17 @@ def write_outsiders(report: Report, found: dict[str, Any], timings: dict[str, An
         [
             [
                 OUTSIDERS[name].label,
-                with_range(own["error"], shown),
-                with_range(own["angle"], degrees),
+                with_range(own["error"], shown, "too few features"),
+                with_range(own["angle"], degrees, "—"),
                 with_range(timings["outsiders"][name], timed),
             ]
             for name, own in found["outsiders"].items()
         ],
     )
     report.paragraph(
-        "TICA takes each pair of samples in both directions. Its features are those of exact SFA but for what this "
-        "changes at the ends of episodes. Of all that it finds the slowest are taken: it sorts features that alternate "
-        "among those that are slow."
+        "TICA takes each pair of samples in both directions, which makes a difference at the ends of episodes, and "
+        "sorts features that alternate among those that are slow: the slowest of all that it finds are taken. Columns "
+        "of very different scale may be too much for either."
     )
 
 
@@ -240,10 +241,10 @@ def command(config: "CompareConfig") -> str:
     return shlex.join(map(str, parts))
 
 
-def with_range(interval: Interval, show: Callable[[float], str]) -> str:
+def with_range(interval: Interval, show: Callable[[float], str], missing: str = "never") -> str:
     """Median, and the range of the runs; what has no number did not get there."""
     keys = ("median", "least", "greatest")
-    texts = {key: "never" if interval[key] is None else show(interval[key]) for key in keys}
+    texts = {key: missing if interval[key] is None else show(interval[key]) for key in keys}
     if texts["least"] == texts["greatest"]:
         return texts["median"]
     return f"{texts['median']} ({texts['least']}–{texts['greatest']})"

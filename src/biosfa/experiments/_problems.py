@@ -20,7 +20,7 @@ from biosfa.kernels.moments import Moments
 from biosfa.typing import BoolArray, Float64Array
 
 FEWEST_ROWS = 100
-LARGEST = 1e100  # whose squares can still be added up
+LARGEST = 1e50  # of a sample: powers of it must not overflow
 LEAST_SLOWNESS = 1e-12  # below, it is rounding
 IMAGES_COMPONENTS = 16  # principal components of image patches, of which there are 152 monomials
 

@@ -198,11 +198,12 @@ def run_learner(problems: Problems, name: str, seed: int, report: Advance) -> Ar
 def run_outsider(problems: Problems, name: str, seed: int, report: Advance) -> Arrays:
     """Software of others on the whole stream at once."""
     problem = problems.of(seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they are not ours
+    directions, spent = None, np.nan
+    with warnings.catch_warnings(), suppress(Exception):  # neither are ours
+        warnings.simplefilter("ignore")
         begin = time.perf_counter()
         directions = OUTSIDERS[name].directions(problem)
-        spent = time.perf_counter() - begin if directions is not None else np.nan
+        spent = time.perf_counter() - begin
     error, angle = problem.judge(directions)
     return {"error": np.array(error), "angle": np.array(angle), "seconds": np.array(spent)}
 
@@ -241,7 +242,7 @@ def summarize(
         found["after"][str(point)] = {name: interval(curves[f"error_{name}"][:, i]) for name in runs}
     for name in OUTSIDERS:
         own = [arrays[f"outside-{name}-{seed:02d}"] for seed in seeds if f"outside-{name}-{seed:02d}" in arrays]
-        if own and not np.isnan(own[0]["error"]):
+        if own and not any(np.isnan(run["error"]) for run in own):
             found["outsiders"][name] = {key: interval([run[key] for run in own]) for key in ("error", "angle")}
             timings["outsiders"][name] = interval([run["seconds"] for run in own])
     scaled = {name.removeprefix("scaling-"): own for name, own in arrays.items() if name.startswith("scaling-")}
