@@ -7,6 +7,7 @@ import numpy as np
 
 from biosfa.experiments._learners import EXACT, LEARNERS
 from biosfa.experiments._outsiders import OUTSIDERS
+from biosfa.experiments._problems import CLOSE
 from biosfa.experiments._runner import Arrays
 from biosfa.experiments._scaling import N_COMPONENTS, SCALED
 from biosfa.presentation.style import COLORS, figure, save, span
@@ -39,7 +40,7 @@ def draw_errors(folder: Path, curves: Arrays, found: dict[str, Any], timings: di
             hollow = {"color": COLORS[EXACT], "ms": 6, "mfc": "none"}
             by_time.plot(seconds["median"], 0.0 if none else error, MARKERS[name], label=label, **hollow, **place)
         for axes, unit in ((by_samples, "samples"), (by_time, "seconds of learning, one core")):
-            axes.axhline(0.1, color="0.75", lw=1, ls=":")
+            axes.axhline(CLOSE, color="0.75", lw=1, ls=":")
             axes.set(xscale="log", yscale="log", xlabel=unit)
         by_samples.set(ylabel="slowness beyond the least possible, relative")
         drawn.legend(*by_time.get_legend_handles_labels(), loc="outside right upper")

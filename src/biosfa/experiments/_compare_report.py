@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from biosfa.experiments._compare_figures import LEAST_SHOWN
 from biosfa.experiments._learners import EXACT, LEARNERS
 from biosfa.experiments._outsiders import OUTSIDERS
 from biosfa.experiments._problems import KINDS
@@ -256,8 +257,8 @@ def reached(runs_close: int, runs: int) -> str:
 
 
 def shown(error: float) -> str:
-    """An error; below 1e-7 it is rounding."""
-    if error < 1e-7:
+    """An error, or 0 where it is rounding."""
+    if error < LEAST_SHOWN:
         return "0"
     return f"{error:.2g}" if error < 100 else f"{error:,.0f}"
 

@@ -19,6 +19,7 @@ from biosfa.kernels.expansion import quadratic
 from biosfa.kernels.moments import Moments
 from biosfa.typing import BoolArray, Float64Array
 
+CLOSE = 0.1  # an error that counts as having found the slow features: slowness within a tenth of the least possible
 FEWEST_ROWS = 100
 LARGEST = 1e50  # of a sample: powers of it must not overflow
 LEAST_SLOWNESS = 1e-12  # below, it is rounding

@@ -19,7 +19,7 @@ from biosfa.experiments._compare_report import write_report
 from biosfa.experiments._errors import ExperimentError
 from biosfa.experiments._learners import EXACT, LEARNERS, read_features
 from biosfa.experiments._outsiders import OUTSIDERS
-from biosfa.experiments._problems import KINDS, Problems
+from biosfa.experiments._problems import CLOSE, KINDS, Problems
 from biosfa.experiments._runner import (
     Advance,
     Arrays,
@@ -37,7 +37,6 @@ from biosfa.typing import Float64Array
 CHUNK = 20_000  # rows learned between two looks at the progress bar
 RECORDS_PER_DECADE = 8
 WARM_UP = 200  # rows that a copy of a learner gets first, so that nothing is compiled while time is taken
-CLOSE = 0.1  # an error that counts as having found the slow features: slowness within a tenth of the least possible
 FILE_COMPONENTS, FILE_SAMPLES = 3, 1_000_000  # of a problem that is a file: features, and rows at most
 
 

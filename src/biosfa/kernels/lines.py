@@ -239,7 +239,13 @@ def iterate(a: FloatArray, M: FloatArray, L: FloatArray, y_prev: FloatArray, mod
 def learn_nonnegative(M: FloatArray, y_bar: FloatArray, rate: float) -> None:
     """M ← M + (η/τ)(ȳȳᵀ − M), the diagonal not below its least."""
     blend(M, 1.0 - rate, rate, y_bar)
-    for i in range(len(y_bar)):
+    keep_inhibition(M)
+
+
+@jit
+def keep_inhibition(M: FloatArray) -> None:
+    """Every output inhibits itself at least a little."""
+    for i in range(len(M)):
         M[i, i] = max(M[i, i], LEAST_INHIBITION)
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from biosfa.kernels._jit import jit
 from biosfa.kernels.lines import (
-    LEAST_INHIBITION,
     OVERFLOW,
     forgetting,
     iterate,
     iterates,
+    keep_inhibition,
     refresh,
     rescale,
     runs_away,
@@ -84,7 +84,6 @@ def learn(
             if not mode.reversible:
                 along_x[:] = rise * shortening(eta[t], power_prev, mode.normalized) * Y_bar
                 W += along_x.T @ state.x_prev
-            # M += (η/τ√P) Σ(ȳȳᵀ − M)
             keep, gain = 1.0 - rate[t] * root, rate[t] / root
             if mode.interneurons:
                 # ΔL = (η/2τ√P) Σ(yzᵀ − L)
@@ -92,12 +91,11 @@ def learn(
                 gauge[STALENESS] = 1.0
                 refresh(state.L @ state.L.T, M_inv, gauge)
             else:
+                # M += (η/τ√P) Σ(ȳȳᵀ − M)
                 M[:] = keep * M + gain * (Y_bar.T @ Y_bar)
-            if mode.nonnegative:
-                for i in range(k):
-                    M[i, i] = max(M[i, i], LEAST_INHIBITION)
-            elif not mode.interneurons:
-                if 2 * n_streams < k:
+                if mode.nonnegative:  # which does without M⁻¹, so that it is never due
+                    keep_inhibition(M)
+                elif 2 * n_streams < k:
                     for p in range(n_streams):
                         update_inverse(M_inv, Y_bar[p], keep if p == 0 else 1.0, gain, gauge, scratch)
                 else:  # an inverse costs less than P updates of it
