@@ -16,11 +16,10 @@ from scipy.linalg.blas import get_blas_funcs
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
-from biosfa import SFA, Annealed, BioSFA, InverseTime
+from biosfa import SFA, Annealed, BioSFA, InverseTime, OnlineSFA
 from biosfa.datasets import image_sequences, rat_stream
-from biosfa.experiments._baseline import numpy_loop
-from biosfa.kernels import blocked, sequential
-from biosfa.kernels.state import Mode, initial_state
+from biosfa.experiments.chaotic import numpy_loop
+from biosfa.kernels.local import Mode, blocked, initial_state, sequential
 
 ETA, TAU = 1e-5, 0.5
 MODE = Mode(center=True, relative=False, normalized=False, reversible=False, euler=False)
@@ -148,25 +147,25 @@ def bench_estimator() -> None:
     print()
 
 
-def bench_preconditioner() -> None:
+def bench_online() -> None:
     """The natural-gradient form beside the local rule's bare kernel, and what exact SFA costs."""
     n = 6400
-    row('preconditioner="whiten"', "µs a sample", "× plain kernel", "target")
+    row("OnlineSFA", "µs a sample", "× plain kernel", "target")
     for m, k, dtype, rank, target in ((14, 1, np.float64, "full", None), (2144, 49, np.float32, 32, 3.0)):
         X = np.random.default_rng(0).standard_normal((n, m)).astype(dtype)
         starts, eta = np.zeros(n, bool), np.full(n, ETA)
         state = initial_state(k, m, 1, dtype, np.random.RandomState(0))
         kernel = sequential.learn if m == 14 else blocked.learn
-        net = BioSFA(k, preconditioner="whiten", whitening_rank=rank, random_state=0).partial_fit(X)
+        net = OnlineSFA(k, whitening_rank=rank, random_state=0).partial_fit(X)
         times = best_times(
             {
                 "plain": lambda kernel=kernel, X=X, s=starts, e=eta, state=state: kernel(X, s, e, e, n, MODE, state),
-                "whiten": lambda net=net, X=X: net.partial_fit(X),
+                "online": lambda net=net, X=X: net.partial_fit(X),
             }
         )
-        ratio = times["whiten"] / times["plain"]
+        ratio = times["online"] / times["plain"]
         asked = "" if target is None else verdict(ratio, target, at_least=False)
-        row(f"({m}, {k}) rank {rank}", f"{times['whiten'] / n * 1e6:.3g}", f"{ratio:.2f}", asked)
+        row(f"({m}, {k}) rank {rank}", f"{times['online'] / n * 1e6:.3g}", f"{ratio:.2f}", asked)
     print()
 
 
@@ -283,7 +282,7 @@ if __name__ == "__main__":
         bench_memory()
         bench_kernels()
         bench_estimator()
-        bench_preconditioner()
+        bench_online()
         bench_images()
         bench_rat()
         bench_exact()

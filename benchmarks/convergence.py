@@ -18,7 +18,7 @@ from scipy.linalg import eigh
 from scipy.signal import lfilter
 from threadpoolctl import threadpool_limits
 
-from biosfa import SFA, BioSFA, DivergenceError, metrics
+from biosfa import SFA, BioSFA, DivergenceError, OnlineSFA, metrics
 from biosfa.datasets import driven_logistic_map, image_sequences
 
 SAMPLES = 100_000
@@ -26,7 +26,7 @@ TOLERANCE = 0.05  # slowness above that of exact SFA that counts as learned
 BURN_IN = 5000  # samples in which sources forget where they began
 
 LEARNERS: dict[str, Callable[[int], Any]] = {
-    "whiten": lambda k: BioSFA(k, preconditioner="whiten", random_state=0),
+    "online": lambda k: OnlineSFA(k, random_state=0),
     "local": lambda k: BioSFA(k, random_state=0),
     "exact": lambda k: SFA(k),
 }
@@ -131,16 +131,16 @@ def mixtures() -> bool:
         excess = np.array([result[name][0] for result in results])
         learned, diverged = int((excess <= TOLERANCE).sum()), int(np.isnan(excess).sum())
         print(f"{name:8} within {TOLERANCE:.0%} on {learned} of {len(PROBLEMS)}, diverged on {diverged}")
-        if name == "whiten":
+        if name == "online":
             reached = learned >= 18 and diverged == 0
-    print(f"target: whiten on ≥ 18, divergence on none: {'reached' if reached else 'MISSED'}\n")
+    print(f"target: OnlineSFA on ≥ 18, divergence on none: {'reached' if reached else 'MISSED'}\n")
     return reached
 
 
 def chaotic() -> bool:
     print("The driven logistic map, one pass: error, greatest of 5 series with 2 networks each\n")
     asked = {20_000: 1e-2, 100_000: 5e-4, 1_000_000: 1e-5}
-    errors: dict[str, list[list[float]]] = {"whiten": [], "local": []}
+    errors: dict[str, list[list[float]]] = {"online": [], "local": []}
     for seed in range(5):
         X = driven_logistic_map(1_000_000, random_state=seed).expanded()
         moments = metrics.moments(X)
@@ -157,8 +157,8 @@ def chaotic() -> bool:
     for name, own in errors.items():
         print(f"{name:8}", *(f"{value:12.2g}" for value in np.max(own, axis=0)))
     print(f"{'asked':8}", *(f"{value:12.2g}" for value in asked.values()))
-    reached = bool((np.max(errors["whiten"], axis=0) <= list(asked.values())).all())
-    print(f"whiten: {'reached' if reached else 'MISSED'}\n")
+    reached = bool((np.max(errors["online"], axis=0) <= list(asked.values())).all())
+    print(f"OnlineSFA: {'reached' if reached else 'MISSED'}\n")
     return reached
 
 
@@ -177,7 +177,7 @@ def images() -> bool:
     for chunk in np.split((first - mean) @ whiten, 50):
         exact.partial_fit(chunk, lengths=sequences.lengths(chunk))
     moments = exact._moments  # the sums over the expanded frames, which are too many to keep
-    net = BioSFA(49, expansion="quadratic", preconditioner="whiten", dtype=np.float32, random_state=0)
+    net = OnlineSFA(49, expansion="quadratic", dtype=np.float32, random_state=0)
     errors = {}
     for frames in sequences:
         net.partial_fit((frames - mean) @ whiten, lengths=sequences.lengths(frames))

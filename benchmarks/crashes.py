@@ -16,8 +16,8 @@ from biosfa.io.model_file import read_model
 COMMAND = [sys.executable, "-m", "biosfa"]
 FITS = {
     "exact": ["--pca", "10", "--expand", "quadratic"],
-    "bio": ["--solver", "bio", "--epochs", "2", "--delays", "2", "--missing", "break"],
-    "local": ["--solver", "bio", "--local", "--pca", "8", "--missing", "break"],
+    "online": ["--solver", "online", "--epochs", "2", "--delays", "2", "--missing", "break"],
+    "bio": ["--solver", "bio", "--pca", "8", "--missing", "break"],
 }
 
 

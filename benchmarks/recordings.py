@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyarrow import csv
 from threadpoolctl import threadpool_limits
 
-from biosfa import BioSFA
+from biosfa import BioSFA, OnlineSFA
 from biosfa.io import open_stream
 
 COMMAND = [sys.executable, "-m", "biosfa"]
@@ -35,18 +35,18 @@ def bench_fit(folder: str) -> None:
     """The whole command, start-up included, against ``partial_fit`` of the array in memory."""
     X = signal(N)
     np.save(f"{folder}/x.npy", X)
-    for name, option, preconditioner in (("bio", [], "whiten"), ("bio --local", ["--local"], None)):
-        net = BioSFA(K, preconditioner=preconditioner, random_state=0).partial_fit(X[:10_000])  # compiles
-        net = BioSFA(K, preconditioner=preconditioner, random_state=0)
+    for name, kind in (("online", OnlineSFA), ("bio", BioSFA)):
+        net = kind(K, random_state=0).partial_fit(X[:10_000])  # compiles
+        net = kind(K, random_state=0)
         begin = time.perf_counter()
         net.partial_fit(X)
         kernel = time.perf_counter() - begin
         begin = time.perf_counter()
-        arguments = ["fit", "x.npy", "-k", str(K), "--solver", "bio", *option, "--out", "model"]
+        arguments = ["fit", "x.npy", "-k", str(K), "--solver", name, "--out", "model"]
         subprocess.run([*COMMAND, *arguments], cwd=folder, check=True, capture_output=True, env=ENVIRONMENT)
         whole = time.perf_counter() - begin
         begin = time.perf_counter()
-        BioSFA(K, preconditioner=preconditioner, random_state=0).fit(open_stream(f"{folder}/x.npy"))
+        kind(K, random_state=0).fit(open_stream(f"{folder}/x.npy"))
         stream = time.perf_counter() - begin
         print(
             f"fit --solver {name}, {N:,} × {M}, k = {K}: {whole:.2f} s, {whole / kernel:.2f} × partial_fit of the "

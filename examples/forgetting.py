@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from biosfa import BioSFA, metrics
+from biosfa import OnlineSFA, metrics
 from biosfa.datasets import slow_mixture
 
 SAMPLES = 200_000
@@ -23,7 +23,7 @@ def main(picture: Path) -> None:
     drawn = Figure(figsize=(7.2, 2.8), layout="constrained")
     axes = drawn.subplots()
     for forget, color in ((None, "#888888"), (WINDOW, "#c0267e")):
-        net = BioSFA(2, preconditioner="whiten", forget=forget, random_state=0)
+        net = OnlineSFA(2, forget=forget, random_state=0)
         samples, excess = [], []
         for half in halves:
             moments = metrics.moments(half)

@@ -1,5 +1,6 @@
-"""Signals that several tests share."""
+"""Signals, and a measure, that several tests share."""
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -13,6 +14,19 @@ def slow_mixture(n_samples, times=(200.0, 90.0, 40.0), n_noise=7, seed=0):
     """(sources, signal): sources with these correlation times, and white noise, under a random rotation."""
     made = datasets.slow_mixture(n_samples, times=times, n_noise=n_noise, random_state=seed)
     return made.sources, made.signal
+
+
+def ill_conditioned(n_samples, condition, seed=0):
+    """Three slow sources among ten dimensions, and a mixture whose covariance has this condition number."""
+    sources, X = slow_mixture(n_samples, seed=seed)
+    deviations = np.geomspace(1, condition**-0.5, X.shape[1])
+    mixing = np.linalg.qr(np.random.default_rng(seed + 1).standard_normal((X.shape[1],) * 2))[0]
+    return sources, (X * deviations) @ mixing
+
+
+def deviation(ours, theirs):
+    """Largest difference of two arrays, relative to the largest entry."""
+    return np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-300)
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, subspace_angles
 
 from biosfa.episodes import episode_starts
-from biosfa.kernels.eigen import slow_directions, slow_directions_within
-from biosfa.kernels.moments import Moments, accumulate, differences
+from biosfa.kernels.exact import Moments, accumulate, differences, slow_directions, slow_directions_within
 from biosfa.typing import Float64Array
 
 __all__ = [

@@ -1,5 +1,6 @@
 """Names for the array types that appear in signatures."""
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,3 +10,6 @@ FloatArray: TypeAlias = NDArray[np.floating[Any]]
 Float64Array: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 IntArray: TypeAlias = NDArray[np.int64]
+Arrays: TypeAlias = dict[str, np.ndarray[Any, Any]]
+
+Advance: TypeAlias = Callable[[int], None]  # is told of steps, samples or frames as they are learned

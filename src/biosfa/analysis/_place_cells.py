@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.ndimage import label
 from sklearn.linear_model import RidgeCV
 
-from biosfa.kernels.eigen import reciprocal
+from biosfa.kernels.exact import reciprocal
 from biosfa.typing import BoolArray, Float64Array, IntArray
 
 # A place unit has one field (connected, above half the peak, not tiny), which is not large, and fires by position.

@@ -33,7 +33,7 @@ def compare(
     learner: Annotated[
         list[str] | None,
         typer.Option(
-            help="Who takes part beside exact SFA, one option each: whiten, bio-sfa, reversible, interneuron, "
+            help="Who takes part beside exact SFA, one option each: online, bio-sfa, reversible, interneuron, "
             "nonnegative, incremental, gev, foldiak.",
             show_default="all",
         ),
@@ -54,8 +54,7 @@ def compare(
 ) -> None:
     """Every learner on the same stream: error against samples and time, memory, cost against columns, and who wins."""
     with one_line_errors():
-        from biosfa.experiments import compare as arena
-        from biosfa.experiments._compare_report import as_text
+        from biosfa.experiments import arena
 
         config = arena.configure(
             problem,
@@ -71,5 +70,5 @@ def compare(
         )
         folder = out or Path("results") / f"compare-{Path(problem).stem}"
         found, timings = arena.compare(config, folder, jobs=jobs, resume=resume)
-        print(as_text(found, timings))
+        print(arena.as_text(found, timings))
     say_report(folder)

@@ -134,8 +134,8 @@ def reproduce_rat(
     network: Annotated[
         list[str] | None,
         typer.Option(
-            help="Networks to train, one option each: bio, exact, whiten, online, paper, linear, random, rotation-bio, "
-            "rotation-exact.",
+            help="Networks to train, one option each: bio, exact, online, one-pass, paper, linear, random, "
+            "rotation-bio, rotation-exact.",
             show_default="those of the preset",
         ),
     ] = None,
@@ -180,12 +180,12 @@ def sweep_chaotic(
     resume: Resume = False,
 ) -> None:
     """The paper's grid over a, b and τ on the chaotic series: heat maps and the best setting."""
-    from biosfa.experiments import chaotic_sweep
-    from biosfa.experiments._runner import changed
+    from biosfa.experiments import chaotic
+    from biosfa.experiments.engine import changed
 
     folder = out or Path("results/sweep-chaotic")
-    config = changed(chaotic_sweep.SweepConfig(steps), seed=seed)
-    best = chaotic_sweep.sweep(config, folder, jobs=jobs, resume=resume)
+    config = changed(chaotic.ChaoticSweepConfig(steps), seed=seed)
+    best = chaotic.sweep(config, folder, jobs=jobs, resume=resume)
     print(f"best: a = {best['a']:g}, b = {best['b']:g}, tau = {best['tau']:g}, error {best['error']:.4g}")
     say_report(folder)
 
@@ -200,12 +200,12 @@ def sweep_images(
     resume: Resume = False,
 ) -> None:
     """The paper's grid over α, β and τ on moving images: heat maps and the best setting."""
-    from biosfa.experiments import images_sweep
-    from biosfa.experiments._runner import changed
+    from biosfa.experiments import images as experiment
+    from biosfa.experiments.engine import changed
 
     folder = out or Path("results/sweep-images")
-    config = changed(images_sweep.SweepConfig(samples, images=images), seed=seed)
-    best = images_sweep.sweep(config, folder, jobs=jobs, resume=resume)
+    config = changed(experiment.ImagesSweepConfig(samples, images=images), seed=seed)
+    best = experiment.sweep(config, folder, jobs=jobs, resume=resume)
     print(
         f"best: alpha = {best['alpha']:g}, beta = {best['beta']:g}, tau = {best['tau']:g}, "
         f"relative error {best['error']:.4g}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from biosfa.recordings._run import Run
+    from biosfa.recordings.run import Run
 
 PANEL = "Your own recordings"
 FORMATS = (
@@ -22,6 +22,14 @@ class Solver(StrEnum):
     """How to find slow features."""
 
     exact = "exact"
+    online = "online"
+    bio = "bio"
+
+
+class StreamSolver(StrEnum):
+    """How to find slow features of lines as they come."""
+
+    online = "online"
     bio = "bio"
 
 
@@ -66,9 +74,6 @@ Joined = Annotated[bool, typer.Option("--joined", help="Each file continues the 
 CheckpointEvery = Annotated[float, typer.Option(min=0, help="Seconds between checkpoints; 0 for none.")]
 Components = Annotated[int, typer.Option("--components", "-k", min=1, help="Slow features to find.")]
 Delays = Annotated[int, typer.Option(min=1, help="Samples in a delay vector.")]
-Local = Annotated[
-    bool, typer.Option("--local", help="With bio: the paper's local rule, which needs many more samples.")
-]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the network's first weights.")]
 
 
@@ -89,14 +94,16 @@ def fit(
     out: Annotated[Path, typer.Option(help="Model file to write.")],
     solver: Annotated[
         Solver,
-        typer.Option(help="[b]exact[/b], in memory m² for m (expanded) columns, or [b]bio[/b]: Bio-SFA, online."),
+        typer.Option(
+            help="[b]exact[/b]: memory m² for m (expanded) columns. [b]online[/b]: natural gradient, for many columns "
+            "and long recordings. [b]bio[/b]: the paper's network with local rules, which needs many more samples."
+        ),
     ] = Solver.exact,
-    local: Local = False,
     pca: Annotated[int | None, typer.Option(min=1, help="Reduce to so many principal components first.")] = None,
     expand: Annotated[Expansion | None, typer.Option(help="Find features among all products of two columns.")] = None,
     delays: Delays = 1,
     lag: Annotated[int, typer.Option(min=1, help="With exact: samples between the two of a difference.")] = 1,
-    epochs: Annotated[int, typer.Option(min=1, help="With bio: passes over the input.")] = 1,
+    epochs: Annotated[int, typer.Option(min=1, help="With online and bio: passes over the input.")] = 1,
     seed: Seed = 0,
     columns: Columns = None,
     time: Time = None,
@@ -111,13 +118,12 @@ def fit(
     Killed or stopped, the same command goes on from its last checkpoint, and so does [b]biosfa resume[/b].
     """
     with one_line_errors():
-        from biosfa.recordings import _run
+        from biosfa.recordings import run
 
-        options = _run.FitOptions(
+        options = run.FitOptions(
             inputs=[name if name == "-" else str(Path(name).absolute()) for name in inputs],
             components=components,
             solver=solver.value,
-            local=local,
             pca=pca,
             expand=expand and expand.value,
             delays=delays,
@@ -126,15 +132,15 @@ def fit(
             seed=seed,
             **_stream_options(columns, time, max_step, episodes, missing, joined),
         )
-        _fit(_run.begin(options, out), checkpoint_every)
+        _fit(run.begin(options, out), checkpoint_every)
 
 
 def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
     """Go on with a fit that was stopped or killed; it ends with the same model, bit for bit."""
     with one_line_errors():
-        from biosfa.recordings import _run
+        from biosfa.recordings import run
 
-        _fit(_run.resume(model), checkpoint_every)
+        _fit(run.resume(model), checkpoint_every)
 
 
 def transform(
@@ -150,10 +156,10 @@ def transform(
 ) -> None:
     """Write the slow features of recordings, a row for each of theirs; nan where there is none."""
     with one_line_errors():
-        from biosfa.recordings import _features
+        from biosfa.recordings import features
 
         options = _stream_options(columns, time, max_step, episodes, missing, joined)
-        n_rows = _features.transform(str(model), inputs, out, **options)
+        n_rows = features.transform(str(model), inputs, out, **options)
         if out != "-":
             print(f"{out}: {n_rows:,} rows")
 
@@ -163,15 +169,15 @@ def inspect(
 ) -> None:
     """Say what is in a model file: settings, samples seen, slowness, health of the weights."""
     with one_line_errors():
-        from biosfa.recordings import _inspection
+        from biosfa.recordings import inspection
 
-        found = _inspection.inspect(str(model))
+        found = inspection.inspect(str(model))
         if json:
             from json import dumps
 
             print(dumps(found, indent=2, allow_nan=False))
         else:
-            print(_inspection.as_text(found))
+            print(inspection.as_text(found))
 
 
 def plot(
@@ -193,13 +199,13 @@ def plot(
     Looks at the first 100,000 samples.
     """
     with one_line_errors():
-        from biosfa.recordings import _features, _picture
+        from biosfa.recordings import features, picture
 
         options = _stream_options(columns, time, max_step, episodes, missing, joined)
-        slow = _features.slow_model(str(model))
-        stream = _features.stream_for(slow, inputs, **options)
+        slow = features.slow_model(str(model))
+        stream = features.stream_for(slow, inputs, **options)
         target = out or model.with_suffix(".png")
-        found = _picture.plot(slow, stream, target, seed=seed)
+        found = picture.plot(slow, stream, target, seed=seed)
         n_real, n_features = int(found.real.sum()), len(found.real)
         print(f"{n_real} of {n_features} features are slower than any of inputs shuffled in time")
         print(f"picture: {target}")
@@ -212,9 +218,13 @@ def stream(
     model: Annotated[
         Path | None, typer.Option(help="Model file to go on with, if there is one, and to keep what is learned in.")
     ] = None,
-    local: Annotated[
-        bool, typer.Option("--local", help="The paper's local rule, which needs many more samples.")
-    ] = False,
+    solver: Annotated[
+        StreamSolver,
+        typer.Option(
+            help="[b]online[/b]: natural gradient. [b]bio[/b]: the paper's network with local rules, which needs many "
+            "more samples."
+        ),
+    ] = StreamSolver.online,
     delays: Delays = 1,
     expand: Annotated[Expansion | None, typer.Option(help="Find features among all products of two columns.")] = None,
     forget: Annotated[float | None, typer.Option(min=10, help="Samples to look back over, if things change.")] = None,
@@ -231,26 +241,30 @@ def stream(
     As in [b]tail -f log.csv | biosfa stream --components 3[/b]. Answers are nan until there are features.
     """
     with one_line_errors():
-        from biosfa.estimators._bio_sfa import BioSFA
-        from biosfa.recordings import _live
+        from biosfa.estimators import load
+        from biosfa.recordings import live, run
 
+        kind = run.NETWORKS[solver.value]
         if model is not None and model.exists():
-            net = BioSFA.load(model)
+            net = load(model)
+            if not isinstance(net, kind):
+                raise ValueError(
+                    f"{model} holds a model of the kind {type(net).__name__}, not {kind.__name__}: see --solver"
+                )
             wanted: dict[str, Any] = {
                 "n_components": components or net.n_components,
                 "n_delays": delays,
                 "expansion": expand and expand.value,
+                "forget": forget,
             }
-            wanted |= {"preconditioner": None if local else "whiten", "forget": forget}
             for name, value in wanted.items():
                 if getattr(net, name) != value:
                     raise ValueError(f"{model} was learned with {name}={getattr(net, name)!r}, not {value!r}")
         else:
             if components is None:
                 raise ValueError("how many features? Give --components, or a --model that exists")
-            net = BioSFA(
+            net = kind(
                 components,
-                preconditioner=None if local else "whiten",
                 expansion=expand and expand.value,
                 n_delays=delays,
                 forget=forget,
@@ -258,7 +272,7 @@ def stream(
                 random_state=seed,
             )
         options = _stream_options(columns, time, max_step, episodes, missing, joined=False)
-        _live.answer(net, sys.stdin.fileno(), sys.stdout.buffer, keep=model, every=checkpoint_every, **options)
+        live.answer(net, sys.stdin.fileno(), sys.stdout.buffer, keep=model, every=checkpoint_every, **options)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -302,11 +316,11 @@ def episodes_of(given: str | None) -> int | str | list[int] | None:
     return [int(word) for word in words]
 
 
-def _fit(run: "Run", checkpoint_every: float) -> None:
+def _fit(begun: "Run", checkpoint_every: float) -> None:
     """Do what is left of a fit, and say what comes of it."""
-    from biosfa.recordings import _notes, _run
+    from biosfa.recordings import notes, run
 
-    _notes.before(run)
-    _run.work(run, checkpoint_every)
-    for line in _notes.after(run):
+    notes.before(begun)
+    run.work(begun, checkpoint_every)
+    for line in notes.after(begun):
         print(line)

@@ -6,9 +6,9 @@ from typing import Literal
 import numpy as np
 from scipy.linalg import eigh
 
-from biosfa.kernels._jit import jit
 from biosfa.kernels.embedding import gather_delays
 from biosfa.kernels.expansion import quadratic
+from biosfa.kernels.jit import jit
 from biosfa.typing import Float64Array, FloatArray
 
 Variant = Literal["code", "paper"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.datasets._image_sources import dead_leaves, photographs, pink_noise, read_images, to_gray
-from biosfa.kernels._jit import jit
+from biosfa.kernels.jit import jit
 from biosfa.typing import Float64Array, FloatArray
 
 # Each of four drivers moves between two limits as a sum of sines of random amplitude and phase, of 0, …, n − 1 periods

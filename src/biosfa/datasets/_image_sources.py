@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
-from biosfa.kernels._jit import jit
+from biosfa.kernels.jit import jit
 from biosfa.typing import Float64Array
 
 # Dead leaves: discs that hide each other, radii with density ∝ r⁻³ between these, seen through a slight blur (all in

@@ -1,1 +1,32 @@
-"""scikit-learn estimators, thin over the kernels."""
+"""The learners as scikit-learn estimators, thin over the kernels, and the life cycle that they share."""
+
+from biosfa.estimators._base import SlowFeatureEstimator
+from biosfa.estimators._bio_sfa import BioSFA
+from biosfa.estimators._cubica import CuBICA
+from biosfa.estimators._fitting import Episodes, Fitting
+from biosfa.estimators._loading import load, load_model
+from biosfa.estimators._memory import exact_memory
+from biosfa.estimators._offline import OfflineBioSFA
+from biosfa.estimators._online import NetworkEstimator
+from biosfa.estimators._online_sfa import OnlineSFA
+from biosfa.estimators._persistence import decode, encode
+from biosfa.estimators._projection import Projection
+from biosfa.estimators._sfa import SFA
+
+__all__ = [
+    "SFA",
+    "BioSFA",
+    "CuBICA",
+    "Episodes",
+    "Fitting",
+    "NetworkEstimator",
+    "OfflineBioSFA",
+    "OnlineSFA",
+    "Projection",
+    "SlowFeatureEstimator",
+    "decode",
+    "encode",
+    "exact_memory",
+    "load",
+    "load_model",
+]

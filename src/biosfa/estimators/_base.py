@@ -1,11 +1,9 @@
-"""What SFA and BioSFA share: the path of the signal, transforming, scoring, saving."""
+"""What all learners of slow features share: the path of the signal, transforming, scoring, saving."""
 
 import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,59 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
 from biosfa.episodes import episode_lengths, episode_starts, rows_with_nan, without_missing
-from biosfa.estimators._expansion import delayed_names
-from biosfa.estimators._fitting import Episodes, Fitting, Source, Whole
+from biosfa.estimators._fitting import Episodes, Fitting, SampleSource, Whole
+from biosfa.estimators._loading import load
 from biosfa.estimators._persistence import decode, encode
-from biosfa.estimators._signal import Plan, Reduction, SignalPath
-from biosfa.estimators._validation import check_choice, check_count, check_samples, keep_index, unchanged_on_error
+from biosfa.estimators._projection import Projection
 from biosfa.exceptions import DivergenceError, ModelFileError, ShortEpisodeWarning
-from biosfa.io import Chunk, Stream
-from biosfa.io._stream import Position
-from biosfa.io.model_file import Arrays, Model, read_model, write_model
-from biosfa.typing import BoolArray, Float64Array, FloatArray
-
-
-@dataclass
-class Projection:
-    """What a model computes, chunk by chunk of a stream."""
-
-    signal: SignalPath
-    components: Float64Array
-    mean: Float64Array
-
-    @classmethod
-    def of(cls, estimator: "SlowFeatureEstimator") -> Self:
-        """That of a fitted estimator, with a memory of its own that knows no sample yet."""
-        signal = replace(estimator._signal)
-        return cls(signal, estimator.components_, estimator.mean_)
-
-    def features(self, chunk: Chunk) -> FloatArray:
-        """A row for each row of a chunk that follows the last one; NaN where there is no feature."""
-        plan, n_past = self._follow(chunk)
-        Y = np.full((chunk.n_rows, len(self.components)), np.nan, chunk.samples.dtype)
-        Y[chunk.rows if plan.index is None else chunk.rows[plan.index - n_past]] = self.project(plan)
-        return Y
-
-    def found(self, chunk: Chunk) -> tuple[FloatArray, BoolArray]:
-        """The features that there are, and which of them begin an episode."""
-        plan, _ = self._follow(chunk)
-        return self.project(plan), plan.starts
-
-    def _follow(self, chunk: Chunk) -> tuple[Plan, int]:
-        """What a chunk will give, and how many rows of those before it that needs."""
-        rows = self.signal.reduce(chunk.samples)
-        plan = self.signal.plan(rows, chunk.starts, continued=True)
-        self.signal.remember(rows, chunk.starts)
-        return plan, len(plan.rows) - len(rows)
-
-    def project(self, plan: Plan) -> FloatArray:
-        """(h(x) − mean) componentsᵀ in the dtype of the samples."""
-        dtype = plan.rows.dtype
-        weights = self.components.T.astype(dtype)
-        Y = np.empty((len(plan.starts), len(self.components)), dtype)
-        for x, piece in self.signal.pieces(plan):
-            Y[piece] = np.subtract(x, self.mean).astype(dtype, copy=False) @ weights
-        return Y
+from biosfa.io import Chunk, Position, Stream
+from biosfa.io.model_file import Model, write_model
+from biosfa.signal import Reduction, SignalPath, delayed_names
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
+from biosfa.validation import check_choice, check_count, check_samples, keep_index, unchanged_on_error
 
 
 class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -125,7 +80,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 if lengths is not None:
                     raise ValueError("a stream knows its episodes: give lengths to open_stream, as episodes")
                 self._adopt(X)
-                source: Source = X
+                source: SampleSource = X
             else:
                 source = self._checked(X, lengths)
             for _ in Fitting(self, source, **learning).steps():
@@ -139,7 +94,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if stream.named:
             self.feature_names_in_ = np.asarray(stream.feature_names, dtype=object)
 
-    def _checked(self, X: ArrayLike, lengths: ArrayLike | None) -> Source:
+    def _checked(self, X: ArrayLike, lengths: ArrayLike | None) -> SampleSource:
         """An array as a source."""
         samples = check_samples(self, X, reset=True, min_samples=2, allow_nan=self.missing == "break")
         starts = episode_starts(len(samples), lengths, open_episode=False)
@@ -463,49 +418,3 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     @abstractmethod
     def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
         """Take back what :meth:`_scalars` and :meth:`_arrays` gave; ``_signal`` is there already."""
-
-
-def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
-    """Read any model that was saved by this package; no code from the file is run.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    **parameters
-        Replace the parameters it was saved with. Functions and transformers of your own must be given again.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is damaged, not a model, or of a newer version.
-
-    Examples
-    --------
-    >>> import numpy as np, biosfa, tempfile, os
-    >>> X = np.random.default_rng(0).standard_normal((100, 3))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "model.safetensors")
-    ...     biosfa.SFA(2).fit(X).save(path)
-    ...     biosfa.load(path)
-    SFA(n_components=2)
-    """
-    return load_model(os.fspath(path), read_model(path), **parameters)
-
-
-def load_model(name: str, model: Model, **parameters: Any) -> Any:
-    """The estimator that a model file holds; ``name`` is that of the file."""
-    kind = getattr(import_module("biosfa"), model.kind, None) if isinstance(model.kind, str) else None
-    if not hasattr(kind, "_from_model"):
-        raise ModelFileError(f"{name} holds a {model.kind!r}, which this version of biosfa does not know")
-    for array_name, array in model.arrays.items():
-        if not np.isfinite(array).all():
-            raise ModelFileError(f"{name} is damaged: its array {array_name} is not finite")
-    try:
-        return kind._from_model(name, model, parameters)  # type: ignore[union-attr]
-    except ModelFileError:
-        raise
-    except Exception as error:  # a file may hold anything
-        if parameters:  # which may be what is wrong
-            raise
-        raise ModelFileError(f"{name} is incomplete or damaged: {error!r}") from error

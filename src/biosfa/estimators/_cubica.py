@@ -9,10 +9,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa.estimators._validation import check_count, check_positive, check_samples, keep_index
 from biosfa.kernels.cumulants import independent_rotation
-from biosfa.kernels.eigen import to_unit_variance
+from biosfa.kernels.exact import to_unit_variance
 from biosfa.typing import Float64Array, FloatArray
+from biosfa.validation import check_count, check_positive, check_samples, keep_index
 
 
 class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

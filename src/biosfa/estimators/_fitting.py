@@ -2,20 +2,21 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from biosfa.estimators._memory import check_pca_memory
-from biosfa.estimators._signal import Reduction
-from biosfa.io import Chunk
-from biosfa.io._stream import Position
-from biosfa.io.model_file import Arrays
-from biosfa.kernels.moments import Moments
-from biosfa.typing import BoolArray, FloatArray
+from biosfa.io import Chunk, Position
+from biosfa.kernels.exact import Moments
+from biosfa.signal import Reduction
+from biosfa.typing import Arrays, BoolArray
+
+if TYPE_CHECKING:
+    from biosfa.estimators._base import SlowFeatureEstimator
 
 
-class Source(Protocol):
+class SampleSource(Protocol):
     """What samples come from, as often as they are asked for."""
 
     def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
@@ -62,32 +63,10 @@ class Episodes:
         self.open_rows = 0
 
 
-class Learner(Protocol):
-    """What learns: an estimator."""
-
-    pca: int | None
-    n_epochs: int
-
-    def _rows_needed(self) -> int:
-        """Rows of an episode from which something can be learned."""
-
-    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None) -> None:
-        """Make ready, given the first chunk."""
-
-    def _take(self, X: FloatArray, starts: BoolArray, **learning: Any) -> None:
-        """Learn from a chunk."""
-
-    def _finish(self, position: Position, episodes: Episodes) -> None:
-        """Make the best of what was learned, given where the stream ended and what episodes it had."""
-
-    def end_episode(self) -> Any:
-        """Close the open episode."""
-
-
 class Fitting:
     """The passes of ``fit`` over a source: one for principal components, if they are wanted, the rest to learn."""
 
-    def __init__(self, estimator: Learner, source: Source, **learning: Any) -> None:
+    def __init__(self, estimator: "SlowFeatureEstimator", source: SampleSource, **learning: Any) -> None:
         self._estimator = estimator
         self._source = source
         self._learning = learning

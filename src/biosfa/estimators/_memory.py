@@ -34,7 +34,7 @@ def check_memory(n_features: int) -> None:
     _check(
         exact_memory(n_features),
         f"exact SFA of {n_features:,} (expanded) columns",
-        "reduce the columns first (pca=N, --pca N), or use BioSFA (--solver bio), which needs no such matrices",
+        "reduce the columns first (pca=N, --pca N), or use OnlineSFA (--solver online), which needs no such matrices",
     )
 
 

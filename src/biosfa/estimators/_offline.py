@@ -9,13 +9,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
-from biosfa.estimators._recorder import Recorder
-from biosfa.estimators._schedules import LearningRate, check_learning_rate, rates
-from biosfa.estimators._validation import check_count, check_positive, check_samples, unchanged_on_error
 from biosfa.exceptions import DivergenceError
-from biosfa.kernels.eigen import slow_directions
+from biosfa.kernels.exact import slow_directions
+from biosfa.learning import LearningRate, Recorder, check_learning_rate, rates
 from biosfa.objectives import offline_objective
 from biosfa.typing import Float64Array, FloatArray
+from biosfa.validation import check_count, check_positive, check_samples, unchanged_on_error
 
 # An objective of this size is that of weights that diverge; at the optimum it is −Σ(4 − δ)²/2.
 RUNAWAY = 1e100

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from biosfa.estimators._expansion import QuadraticExpansion
-from biosfa.estimators._schedules import SCHEDULES, Annealed, InverseTime, describe
 from biosfa.exceptions import ModelFileError
+from biosfa.learning import SCHEDULES, Annealed, InverseTime, describe
+from biosfa.signal import QuadraticExpansion
 
 
 def encode(value: Any) -> Any:

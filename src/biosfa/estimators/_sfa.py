@@ -11,15 +11,12 @@ from biosfa import metrics
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._memory import check_memory
-from biosfa.estimators._signal import Reduction, SignalPath
-from biosfa.estimators._validation import check_count, check_positive, unchanged_on_error
 from biosfa.exceptions import RankDeficiencyWarning
-from biosfa.io import Stream
-from biosfa.io._stream import Position
-from biosfa.io.model_file import Arrays
-from biosfa.kernels.eigen import dependent_columns, redundant_columns, slow_directions
-from biosfa.kernels.moments import Moments, accumulate, block_rows
-from biosfa.typing import BoolArray, Float64Array, FloatArray
+from biosfa.io import Position, Stream
+from biosfa.kernels.exact import Moments, accumulate, block_rows, dependent_columns, redundant_columns, slow_directions
+from biosfa.signal import Reduction, SignalPath
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
+from biosfa.validation import check_count, check_positive, unchanged_on_error
 from biosfa.wording import listed
 
 

@@ -1,1 +1,1 @@
-"""The paper's experiments: what to run, what to plot, what to compare with."""
+"""The paper's experiments and the arena, one package each; ``engine`` is what they share."""

@@ -1,7 +1,7 @@
 """Hierarchical slow feature analysis on image sequences."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,16 +10,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts
-from biosfa.estimators._persistence import encode
-from biosfa.estimators._validation import check_choice, check_positive
+from biosfa.estimators import BioSFA, OnlineSFA, encode
 from biosfa.exceptions import ModelFileError
-from biosfa.hierarchy._layers import Layer
-from biosfa.hierarchy._modules import Expanded, Fields, Maps, Pixels, Source, Step, chunks, held
-from biosfa.hierarchy._training import Trained, train_bio, train_exact, train_random
-from biosfa.io.model_file import Arrays, Model, read_model, write_model
-from biosfa.typing import FloatArray
+from biosfa.hierarchy._layers import STEPS, Layer, Learner
+from biosfa.hierarchy._modules import Expanded, Fields, FrameSource, Maps, Pixels, Step, chunks, held
+from biosfa.hierarchy._training import Trained, train_exact, train_online, train_random
+from biosfa.io.model_file import Model, read_model, write_model
+from biosfa.typing import Advance, Arrays, FloatArray
+from biosfa.validation import check_choice, check_positive
 
-STEPS = ("linear", "quadratic")
+# What a step learns with where its layer does not say.
+DEFAULTS = {"online": Learner(OnlineSFA()), "bio": Learner(BioSFA())}
 FIRST_FRAMES = 500  # that say how bright and how varied pixels are
 
 
@@ -34,9 +35,10 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     layers : sequence of Layer
         From the bottom to the top: geometry, and how the steps learn.
-    solver : {"bio", "exact", "random"}, default="bio"
-        :class:`biosfa.BioSFA`, online, every module a stream with a memory of its own; exact SFA; or random features, a
-        control.
+    solver : {"online", "bio", "exact", "random"}, default="online"
+        "online" and "bio" train online, every module a stream with a memory of its own, by the :class:`Learner` of each
+        step. Where a layer gives none, "online" takes :class:`biosfa.OnlineSFA` and "bio" the paper's network,
+        :class:`biosfa.BioSFA`. "exact" is exact SFA. "random" gives random features, a control.
     clip : float, default=5.0
         Features of every step, which have about unit variance, are clipped at ± this.
     memory_budget : float, default=1e9
@@ -73,7 +75,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self,
         layers: Sequence[Layer],
         *,
-        solver: str = "bio",
+        solver: str = "online",
         clip: float = 5.0,
         memory_budget: float = 1e9,
         random_state: int = 0,
@@ -86,12 +88,12 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def fit(
         self,
-        X: Source | ArrayLike,
+        X: FrameSource | ArrayLike,
         y: object = None,
         *,
         lengths: ArrayLike | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: Advance | None = None,
     ) -> Self:
         """Train layer after layer.
 
@@ -132,7 +134,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if checkpoint is not None:
             self._resume(checkpoint)
         report = progress or (lambda frames: None)
-        maps: Source = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
+        maps: FrameSource = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
         for level, layer in enumerate(self.layers):
             if level < len(self.history_):
                 report(self._passes(layer) * n)
@@ -144,7 +146,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 maps = held(Maps(layer, *self.steps_[level], maps), self.memory_budget)
         return self
 
-    def transform(self, X: Source | ArrayLike) -> FloatArray:
+    def transform(self, X: FrameSource | ArrayLike) -> FloatArray:
         """Features of the top layer, of shape (n_frames, modules × n_components), float32; clipped like all."""
         check_is_fitted(self, "history_")
         frames = self._frames(X)
@@ -152,7 +154,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise ValueError(
                 f"frames have the shape {frames.shape[1:]}, and the hierarchy was trained on {self.shape_in_}"
             )
-        maps: Source = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
+        maps: FrameSource = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
         if len(self.history_) < len(self.layers):
             raise ValueError(
                 f"only {len(self.history_)} of {len(self.layers)} layers are trained: fit with this checkpoint"
@@ -231,14 +233,14 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return int(np.prod(self._shapes((1, *self.shape_in_))[-1]))
 
     def _check_parameters(self) -> None:
-        check_choice("solver", self.solver, ("bio", "exact", "random"))
+        check_choice("solver", self.solver, (*DEFAULTS, "exact", "random"))
         check_positive("clip", self.clip)
         check_positive("memory_budget", self.memory_budget, zero=True)
         if not self.layers or not all(isinstance(layer, Layer) for layer in self.layers):
             raise ValueError("layers must be a sequence of Layer, from the bottom to the top")
 
-    def _frames(self, X: Source | ArrayLike) -> Source:
-        frames: Source = X if hasattr(X, "shape") and hasattr(X, "__getitem__") else np.asarray(X)  # type: ignore[assignment]
+    def _frames(self, X: FrameSource | ArrayLike) -> FrameSource:
+        frames: FrameSource = X if hasattr(X, "shape") and hasattr(X, "__getitem__") else np.asarray(X)  # type: ignore[assignment]
         if len(frames.shape) not in (3, 4) or 0 in frames.shape:
             raise ValueError(
                 "frames must have the shape (n_frames, rows, columns) or (n_frames, rows, columns, channels); got "
@@ -259,21 +261,26 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return shapes
 
     def _passes(self, layer: Layer) -> int:
-        if self.solver == "bio":
-            return layer.linear.passes + layer.quadratic.passes
+        if self.solver in DEFAULTS:
+            return sum(self._learner(layer, name).passes for name in STEPS)
         return 2 if self.solver == "exact" else 0
 
-    def _train(self, level: int, layer: Layer, maps: Source, lengths: list[int], report: Callable[[int], None]) -> None:
-        def train(source: Source, k: int, name: str) -> Trained:
+    def _learner(self, layer: Layer, name: str) -> Learner:
+        """How a step learns online."""
+        learner: Learner | None = getattr(layer, name)
+        return DEFAULTS[self.solver] if learner is None else learner
+
+    def _train(self, level: int, layer: Layer, maps: FrameSource, lengths: list[int], report: Advance) -> None:
+        def train(source: FrameSource, k: int, name: str) -> Trained:
             if self.solver == "exact":
                 return train_exact(source, k, lengths, clip=self.clip, report=report)
             seed = int(np.random.default_rng([self.random_state, level, STEPS.index(name)]).integers(2**31))
             if self.solver == "random":
                 return train_random(source, k, clip=self.clip, random_state=seed)
-            learner = getattr(layer, name)
+            learner = self._learner(layer, name)
             if learner.passes > 1:
                 source = held(source, self.memory_budget)
-            return train_bio(source, k, learner, lengths, clip=self.clip, random_state=seed, report=report)
+            return train_online(source, k, learner, lengths, clip=self.clip, random_state=seed, report=report)
 
         fields = Fields(layer, maps)
         linear = train(fields, layer.n_reduced, "linear")

@@ -1,42 +1,77 @@
 """What a hierarchy is made of: receptive fields and how their modules learn. All of it is data."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from sklearn.base import clone
 
-from biosfa.estimators._persistence import decode, encode
-from biosfa.estimators._schedules import SCHEDULES, LearningRate
-from biosfa.estimators._validation import check_count
+from biosfa.estimators import BioSFA, NetworkEstimator, OnlineSFA, decode, encode
+from biosfa.learning import SCHEDULES
 from biosfa.typing import FloatArray
+from biosfa.validation import check_count
 
 Pair = tuple[int, int]
 
+STEPS = ("linear", "quadratic")  # of a module
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Learner:
-    """How a step of a module learns online: passes over the frames, and parameters of :class:`biosfa.BioSFA`."""
+    """How a step of a module learns online: with a copy of an estimator, in some passes over the frames.
 
+    Parameters
+    ----------
+    estimator : OnlineSFA or BioSFA
+        Not fitted. The hierarchy sets its ``n_components``, ``dtype`` and ``random_state``.
+    passes : int, default=1
+        Passes over the frames.
+
+    Examples
+    --------
+    >>> from biosfa import BioSFA
+    >>> from biosfa.hierarchy import Learner
+    >>> Learner(BioSFA(learning_rate=1e-3), passes=2).passes
+    2
+    """
+
+    estimator: NetworkEstimator
     passes: int = 1
-    rule: str = "bio-sfa"
-    learning_rate: LearningRate = "auto"
-    tau: str | float = "auto"
-    step: str = "auto"
-    preconditioner: str | None = "whiten"
-    whitening_rank: str | int = "auto"
 
     def __post_init__(self) -> None:
         check_count("passes", self.passes)
-        if callable(self.learning_rate) and not isinstance(self.learning_rate, tuple(SCHEDULES.values())):
+        if not isinstance(self.estimator, NetworkEstimator):
+            raise ValueError(f"a step learns with OnlineSFA or BioSFA; got {self.estimator!r}")
+        learning_rate = self.estimator.learning_rate
+        if callable(learning_rate) and not isinstance(learning_rate, tuple(SCHEDULES.values())):
             raise ValueError(
                 'learning_rate must be something a file can hold: "auto", a number, InverseTime or Annealed; got '
-                f"{self.learning_rate!r}"
+                f"{learning_rate!r}"
             )
 
-    def parameters(self) -> dict[str, Any]:
-        """Those of BioSFA."""
-        return {name: value for name, value in vars(self).items() if name != "passes"}
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Learner) and self.described() == other.described()
+
+    def build(self, n_components: int, random_state: int) -> NetworkEstimator:
+        """The estimator of a step, which has learned nothing yet."""
+        copy: NetworkEstimator = clone(self.estimator)
+        return copy.set_params(n_components=n_components, dtype=np.float32, random_state=random_state)
+
+    def described(self) -> dict[str, Any]:
+        """The learner as JSON data."""
+        parameters = {name: encode(value) for name, value in self.estimator.get_params(deep=False).items()}
+        return {"passes": self.passes, "estimator": type(self.estimator).__name__, "parameters": parameters}
+
+    @classmethod
+    def from_description(cls, path: str, description: dict[str, Any]) -> "Learner":
+        """The learner from JSON data."""
+        kind = LEARNERS[description["estimator"]]
+        return cls(kind(**decode(path, description["parameters"], {}, ())), description["passes"])
+
+
+# Estimators that a step can learn with.
+LEARNERS: dict[str, type[NetworkEstimator]] = {kind.__name__: kind for kind in (OnlineSFA, BioSFA)}
 
 
 @dataclass(frozen=True)
@@ -54,8 +89,8 @@ class Layer:
         From one field to the next; half the field by default.
     n_components, n_reduced : int, default=32
         Features of the module, and of its linear step.
-    linear, quadratic : Learner
-        How the two steps learn with ``solver="bio"``.
+    linear, quadratic : Learner, optional
+        How the two steps learn online. Without one, the ``solver`` of the hierarchy decides.
 
     Examples
     --------
@@ -68,8 +103,8 @@ class Layer:
     stride: Pair | None = None
     n_components: int = 32
     n_reduced: int = 32
-    linear: Learner = Learner()
-    quadratic: Learner = Learner()
+    linear: Learner | None = None
+    quadratic: Learner | None = None
 
     def __post_init__(self) -> None:
         for name in ("field", "stride"):
@@ -116,14 +151,17 @@ class Layer:
 
     def described(self) -> dict[str, Any]:
         """The layer as JSON data."""
-        learners = {
-            name: {key: encode(value) for key, value in vars(getattr(self, name)).items()}
-            for name in ("linear", "quadratic")
-        }
-        return {**asdict(self), **learners}
+        content: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in STEPS:
+            learner = getattr(self, name)
+            content[name] = None if learner is None else learner.described()
+        return content
 
     @classmethod
     def from_description(cls, path: str, description: dict[str, Any]) -> "Layer":
         """The layer from JSON data."""
-        learners = {name: Learner(**decode(path, description[name], {}, ())) for name in ("linear", "quadratic")}
+        learners = {
+            name: None if description[name] is None else Learner.from_description(path, description[name])
+            for name in STEPS
+        }
         return cls(**{**description, **learners})

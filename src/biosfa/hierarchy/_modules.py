@@ -14,7 +14,7 @@ CHUNK_BYTES = 2**26  # of the largest array that is made of a chunk of frames
 CACHED_ROWS = 512  # whose monomials stay in the cache between being made and being used
 
 
-class Source(Protocol):
+class FrameSource(Protocol):
     """Frames, or samples, that are made when they are asked for."""
 
     @property
@@ -45,7 +45,7 @@ class Step:
 class Pixels:
     """Frames as float32 maps of shape (n, rows, columns, channels), brought to mean 0 and variance 1 as a whole."""
 
-    frames: Source
+    frames: FrameSource
     mean: float
     scale: float
 
@@ -67,7 +67,7 @@ class Fields:
     """Receptive fields of a layer on the maps below, of shape (n, modules, inputs): input of the linear step."""
 
     layer: Layer
-    maps: Source
+    maps: FrameSource
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -85,7 +85,7 @@ class Expanded:
     """Monomials of the features of a step, of shape (n, modules, monomials): input of the quadratic step."""
 
     step: Step
-    fields: Source
+    fields: FrameSource
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -106,7 +106,7 @@ class Maps:
     layer: Layer
     linear: Step
     quadratic: Step
-    maps: Source
+    maps: FrameSource
 
     @property
     def tiles(self) -> Pair:
@@ -128,7 +128,7 @@ class Maps:
         return features.reshape(len(Y), *self.tiles, -1)
 
 
-def numbers_per_frame(source: Source) -> int:
+def numbers_per_frame(source: FrameSource) -> int:
     """Of the largest array that is made on the way to a frame of a source."""
     own = int(np.prod(source.shape[1:]))
     if isinstance(source, Maps):
@@ -140,14 +140,14 @@ def numbers_per_frame(source: Source) -> int:
     return own
 
 
-def chunks(source: Source) -> Iterator[slice]:
+def chunks(source: FrameSource) -> Iterator[slice]:
     """Slices of time for which all that is made on the way stays small."""
     size = max(1, CHUNK_BYTES // (4 * numbers_per_frame(source)))
     for begin in range(0, source.shape[0], size):
         yield slice(begin, min(begin + size, source.shape[0]))
 
 
-def held(source: Source, budget: float) -> Source:
+def held(source: FrameSource, budget: float) -> FrameSource:
     """The source as an array, if that fits the budget of bytes; made chunk by chunk."""
     if 4 * np.prod(source.shape, dtype=float) > budget:
         return source

@@ -1,22 +1,17 @@
 """Training a step of a layer: all its modules are streams that share one set of weights."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from biosfa.episodes import episode_starts
-from biosfa.estimators._bio_sfa import BioSFA
-from biosfa.estimators._recorder import Recorder
 from biosfa.hierarchy._layers import Learner
-from biosfa.hierarchy._modules import Source, Step, chunks
-from biosfa.io.model_file import Arrays
-from biosfa.kernels.eigen import slow_directions
-from biosfa.kernels.moments import Moments
-from biosfa.typing import Float64Array, FloatArray, IntArray
-
-Progress = Callable[[int], None]  # is told of frames that were learned from
+from biosfa.hierarchy._modules import FrameSource, Step, chunks
+from biosfa.kernels.exact import Moments, slow_directions
+from biosfa.learning import Recorder
+from biosfa.typing import Advance, Arrays, Float64Array, FloatArray, IntArray
 
 RECORDS_PER_DECADE = 8
 CURVES = ("samples", "slowness", "delta_values")
@@ -47,18 +42,18 @@ class Trained(NamedTuple):
         return cls(step, *(arrays[prefix + key] for key in CURVES))
 
 
-def train_bio(
-    source: Source,
+def train_online(
+    source: FrameSource,
     k: int,
     learner: Learner,
     lengths: list[int],
     *,
     clip: float,
     random_state: int,
-    report: Progress,
+    report: Advance,
 ) -> Trained:
     """Learn online from samples of shape (n, modules, m), which come in order of time, pass after pass."""
-    net = BioSFA(k, dtype=np.float32, random_state=random_state, **learner.parameters())
+    net = learner.build(k, random_state)
     recorder = Recorder(RECORDS_PER_DECADE)
     for _ in range(learner.passes):
         for chunk, starts in pieces(source, lengths):
@@ -76,7 +71,7 @@ def train_bio(
     )
 
 
-def train_exact(source: Source, k: int, lengths: list[int], *, clip: float, report: Progress) -> Trained:
+def train_exact(source: FrameSource, k: int, lengths: list[int], *, clip: float, report: Advance) -> Trained:
     """Solve for the features of samples of shape (n, modules, m), pooled over modules."""
     _, modules, m = source.shape
     moments = Moments(m, product_dtype=np.float32)
@@ -107,7 +102,7 @@ def train_exact(source: Source, k: int, lengths: list[int], *, clip: float, repo
     )
 
 
-def train_random(source: Source, k: int, *, clip: float, random_state: int) -> Trained:
+def train_random(source: FrameSource, k: int, *, clip: float, random_state: int) -> Trained:
     """Random features, made white on the first frames: a control that learns nothing."""
     m = source.shape[2]
     X = source[next(chunks(source))].reshape(-1, m).astype(np.float64)
@@ -120,7 +115,7 @@ def train_random(source: Source, k: int, *, clip: float, random_state: int) -> T
     return Trained(Step(X.mean(axis=0), components, clip), np.array([], int), np.array([]), np.full(k, np.nan))
 
 
-def pieces(source: Source, lengths: list[int]) -> Iterator[tuple[slice, bool]]:
+def pieces(source: FrameSource, lengths: list[int]) -> Iterator[tuple[slice, bool]]:
     """Chunks that do not reach beyond the end of an episode, and whether each begins one."""
     starts = np.flatnonzero(episode_starts(source.shape[0], lengths, open_episode=False))
     for chunk in chunks(source):

@@ -15,11 +15,10 @@ from safetensors.numpy import save
 
 from biosfa.exceptions import ModelFileError
 from biosfa.io.atomic import replace_file
+from biosfa.typing import Arrays
 
 KEY = "biosfa"  # the entry of the metadata that holds ours
 SCHEMA = 1
-
-Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 class Model(NamedTuple):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from biosfa.kernels._jit import jit
+from biosfa.kernels.jit import jit
 from biosfa.typing import Float64Array
 
 # Angles, within a quarter turn, that the contrast is evaluated at. It repeats after a quarter turn and has two

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from biosfa.kernels._jit import jit
+from biosfa.kernels.jit import jit
 from biosfa.typing import FloatArray
 
 

@@ -1,6 +1,6 @@
 """Whether numbers are numbers."""
 
-from biosfa.kernels._jit import jit
+from biosfa.kernels.jit import jit
 from biosfa.typing import FloatArray
 
 

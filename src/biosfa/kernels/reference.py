@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from biosfa.kernels import natural
-from biosfa.kernels.lines import LEAST_INHIBITION, LOOK_BACK, WINDOWS
+from biosfa.kernels.local import LEAST_INHIBITION, LOOK_BACK, WINDOWS
+from biosfa.kernels.natural import network as natural
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 

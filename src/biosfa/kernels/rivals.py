@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biosfa.kernels._jit import jit
-from biosfa.kernels.state import CURRENT, DIFFERENCE
+from biosfa.kernels.jit import jit
+from biosfa.kernels.local import CURRENT, DIFFERENCE
 from biosfa.typing import BoolArray, Float64Array
 
 RECENT = 3.0  # moments look back over this part of the stream: a third

@@ -22,7 +22,7 @@ COLORS = {
     "gev": "#7b52c7",
     "foldiak": "#8c8c8c",
     "auto": "#d98a1f",
-    "whiten": "#c0267e",
+    "online": "#c0267e",
     "exact": "#222222",
     "force": "#d1342f",
     "series": "#111111",

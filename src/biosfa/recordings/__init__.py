@@ -1,1 +1,5 @@
-"""What the command does with people's own recordings: fit with checkpoints, transform, inspect, plot, stream."""
+"""What the command does with people's own recordings.
+
+``run`` fits with checkpoints, ``notes`` says what matters before and after it, ``features`` transforms, ``inspection``
+describes a model, ``picture`` draws, and ``live`` answers lines as they come.
+"""

@@ -1,14 +1,20 @@
-"""Tables of numbers in files: one class a format, all read in blocks of rows, none read as a whole."""
+"""Tables of numbers in files: one class per format, all read in blocks of rows, none read as a whole."""
 
 from biosfa.io.tables._formats import create_table, is_table, open_table
+from biosfa.io.tables._standard_input import STDIN, live_input, standard_input
 from biosfa.io.tables._table import Block, Cursor, Sliced, Table
+from biosfa.io.tables._text import TextWriter
 
 __all__ = [
+    "STDIN",
     "Block",
     "Cursor",
     "Sliced",
     "Table",
+    "TextWriter",
     "create_table",
     "is_table",
+    "live_input",
     "open_table",
+    "standard_input",
 ]

@@ -1,0 +1,212 @@
+"""A rat that walks through a room, and what it sees: RatLab's world, written anew.
+
+The world, the camera and the walk are those that RatLab (Schönfeld & Wiskott 2013, 2015) is described by; textures are
+made from a seed, or the user's.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+
+from biosfa.datasets.rat._camera import COLUMNS, ROWS, Bytes, render
+from biosfa.datasets.rat._motion import Trajectory, Walk
+from biosfa.datasets.rat._textures import made_textures, read_textures
+from biosfa.typing import Float64Array
+
+HEADINGS = 8  # directions that firing maps are averaged over, as RatLab does
+MARGIN = 5.0  # from the walls
+
+
+@dataclass(frozen=True)
+class Room:
+    """A rectangular room with four walls, a floor, and a far scene that shows above the walls.
+
+    Examples
+    --------
+    >>> from biosfa.datasets.rat import Room
+    >>> Room().look([[30.0, 20.0]], [90.0]).shape
+    (1, 40, 320, 3)
+    """
+
+    width: float = 60.0  # along x
+    depth: float = 40.0  # along y
+    height: float = 10.0  # of the walls
+    textures: str | os.PathLike[str] | int = 0
+    """A folder with pictures wall0 … wall3, floor, scene0 … scene3, or the seed of made ones."""
+
+    walls: Bytes = field(init=False, repr=False, compare=False)
+    floor: Bytes = field(init=False, repr=False, compare=False)
+    scenes: Bytes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        seeded = isinstance(self.textures, int | np.integer)
+        found = made_textures(int(self.textures)) if seeded else read_textures(self.textures)  # type: ignore[arg-type]
+        for name, kind in (("walls", "wall"), ("scenes", "scene")):
+            object.__setattr__(self, name, _stack([found[f"{kind}{i}"] for i in range(4)]))
+        object.__setattr__(self, "floor", found["floor"])
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and depth."""
+        return self.width, self.depth
+
+    def look(self, position: ArrayLike, heading: ArrayLike) -> Bytes:
+        """What is seen from positions in the room, of shape (n, 40, 320, 3): 320° about the heading, 40° of elevation.
+
+        Parameters
+        ----------
+        position : array-like of shape (n, 2)
+            x and y.
+        heading : array-like of shape (n,)
+            Degrees, counted from the x axis towards the y axis.
+
+        Raises
+        ------
+        ValueError
+            If a position is not inside the room.
+        """
+        where = np.asarray(position, dtype=np.float64).reshape(-1, 2)
+        headings = np.asarray(heading, dtype=np.float64).reshape(-1)
+        if len(where) != len(headings):
+            raise ValueError(f"there are {len(where)} positions and {len(headings)} headings")
+        self.check_inside(where, headings)
+        frames = np.empty((len(where), ROWS, COLUMNS, 3), np.uint8)
+        x, y = np.ascontiguousarray(where[:, 0]), np.ascontiguousarray(where[:, 1])
+        render(x, y, headings % 360.0, self.width, self.depth, self.height, self.walls, self.floor, self.scenes, frames)
+        return frames
+
+    def check_inside(self, position: Float64Array, heading: Float64Array) -> None:
+        """Raise ValueError, with its number, for a position that is not inside the room."""
+        outside = ~np.all((position > 0.0) & (position < np.array(self.size)), axis=1) | ~np.isfinite(heading)
+        if outside.any():
+            i = int(outside.argmax())
+            raise ValueError(
+                f"position {i}, {position[i].tolist()} with heading {heading[i]}, is not inside the room of "
+                f"{self.width:g} × {self.depth:g}"
+            )
+
+    def grid(self, *, step: int = 1, headings: int = HEADINGS, margin: float = MARGIN) -> Trajectory:
+        """Positions that keep off the walls, each with evenly spaced headings: what firing maps are of.
+
+        Positions are whole numbers, every ``step``-th of them. Rows are in the order y, x, heading; :meth:`grid_shape`
+        has their numbers.
+        """
+        ny, nx, n_headings = self.grid_shape(step=step, headings=headings, margin=margin)
+        first = np.ceil(margin)
+        y, x, h = np.meshgrid(
+            first + step * np.arange(ny),
+            first + step * np.arange(nx),
+            360.0 / n_headings * np.arange(n_headings),
+            indexing="ij",
+        )
+        return Trajectory(np.stack([x.ravel(), y.ravel()], axis=1), h.ravel())
+
+    def grid_shape(self, *, step: int = 1, headings: int = HEADINGS, margin: float = MARGIN) -> tuple[int, int, int]:
+        """Numbers of rows (y), columns (x) and headings of the grid."""
+        first = np.ceil(margin)
+        ny, nx = (int((size - margin - first) // step) + 1 for size in (self.depth, self.width))
+        return ny, nx, headings
+
+
+@dataclass(frozen=True)
+class RatStream:
+    """Where a rat is, and what it sees; frames are made when they are asked for.
+
+    Iterate over it for chunks of frames; ``stream[i:j]`` has any of them.
+    """
+
+    room: Room
+    path: Trajectory
+    chunk: int = 500
+
+    def __len__(self) -> int:
+        return len(self.path.heading)
+
+    def __getitem__(self, index: int | slice) -> Bytes:
+        frames = self.room.look(self.path.position[index], self.path.heading[index])
+        return frames if isinstance(index, slice) else frames[0]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """All frames."""
+        return self[:].astype(self[:1].dtype if dtype is None else dtype, copy=False)
+
+    def __iter__(self) -> Iterator[Bytes]:
+        for begin in range(0, len(self), self.chunk):
+            yield self[begin : begin + self.chunk]
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """Of all frames, if they were one array."""
+        return (len(self), ROWS, COLUMNS, 3)
+
+
+def rat_stream(
+    n_frames: int = 10_000,
+    *,
+    walk: Walk | None = None,
+    path: tuple[ArrayLike, ArrayLike] | None = None,
+    textures: str | os.PathLike[str] | int = 0,
+    room: Room | None = None,
+    chunk: int = 500,
+    random_state: int = 0,
+) -> RatStream:
+    """A rat that walks through a room, and what it sees, as in the paper's Sec. 6.3.
+
+    Parameters
+    ----------
+    n_frames : int, default=10,000
+        Steps of the walk.
+    walk : Walk, optional
+        How it walks; RatLab's way by default.
+    path : (positions of shape (n, 2), headings in degrees of shape (n,)), optional
+        Where it goes instead of ``n_frames`` steps: inside the room, x in (0, 60) and y in (0, 40) by default; headings
+        count from the x axis towards the y axis.
+    textures : folder or int, default=0
+        Pictures for the walls, or the seed of made ones; see :class:`Room`.
+    room : Room, optional
+        Another room; has its own textures.
+    chunk : int, default=500
+        Frames that iterating gives at a time.
+    random_state : int, default=0
+        Seed of the walk.
+
+    Returns
+    -------
+    RatStream
+
+    Examples
+    --------
+    >>> from biosfa.datasets import rat_stream
+    >>> stream = rat_stream(100)
+    >>> stream[:10].shape, stream.path.position.shape
+    ((10, 40, 320, 3), (100, 2))
+    """
+    room = Room(textures=textures) if room is None else room
+    if path is None:
+        if not isinstance(n_frames, int | np.integer) or n_frames < 1:
+            raise ValueError(f"n_frames must be a whole number from 1; got {n_frames!r}")
+        return RatStream(room, (walk or Walk())(n_frames, room.size, random_state), chunk)
+    positions: Float64Array = np.asarray(path[0], dtype=np.float64)
+    headings: Float64Array = np.asarray(path[1], dtype=np.float64)
+    if positions.ndim != 2 or positions.shape[1] != 2 or headings.shape != (len(positions),):
+        raise ValueError(
+            f"path must have positions of shape (n, 2) and headings of shape (n,); got {positions.shape} and "
+            f"{headings.shape}"
+        )
+    room.check_inside(positions, headings)
+    return RatStream(room, Trajectory(positions, headings % 360.0), chunk)
+
+
+def _stack(pictures: list[Bytes]) -> Bytes:
+    """Pictures as one array, enlarged to the size of the largest."""
+    rows, columns = (max(picture.shape[axis] for picture in pictures) for axis in (0, 1))
+    return np.stack(
+        [
+            picture[np.ix_(np.arange(rows) * len(picture) // rows, np.arange(columns) * picture.shape[1] // columns)]
+            for picture in pictures
+        ]
+    )

@@ -1,0 +1,135 @@
+"""The arena: every learner on the same stream, error against samples and against time, and what a sample costs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from biosfa.experiments.arena._config import CompareConfig
+from biosfa.experiments.arena._contestants import EXACT
+from biosfa.experiments.arena._figures import draw_figures
+from biosfa.experiments.arena._outsiders import OUTSIDERS
+from biosfa.experiments.arena._problems import CLOSE, KINDS, Problems
+from biosfa.experiments.arena._report import write_report
+from biosfa.experiments.arena._scaling import summarize_scaling
+from biosfa.experiments.arena._tasks import tasks
+from biosfa.experiments.engine import (
+    Result,
+    RunFolder,
+    digest,
+    run_tasks,
+    write_arrays,
+    write_json,
+)
+from biosfa.typing import Float64Array
+
+
+def compare(
+    config: CompareConfig, out: Path, *, jobs: int = 1, resume: bool = False
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run the arena and leave figures, numbers and a report in ``out``.
+
+    Returns what ``metrics.json`` and ``timings.json`` have.
+    """
+    folder = RunFolder(out)
+    problems = Problems(
+        config.problem,
+        config.samples,
+        config.components,
+        columns=config.columns,
+        time=config.time,
+        episodes=config.episodes,
+    )
+    with threadpool_limits(1):  # times of learners whose products are small and large can then be compared
+        first = problems.of(config.seed)
+        first.check()
+        inputs = {} if config.problem in KINDS else {"content": digest([first.signal, first.starts])}
+        folder.begin("compare", config, resume=resume, **inputs)
+        pieces = tasks(config, problems, len(first.signal))
+        results = run_tasks(folder, pieces, jobs=jobs, title=f"compare, {Path(config.problem).name}")
+    found, timings, curves = summarize(config, results)
+    found["stream"] = {
+        "samples": len(first.signal),
+        "columns": first.signal.shape[1],
+        "episodes": int(np.count_nonzero(first.starts)),
+        "rows_skipped": first.n_skipped,
+        "least_slowness": first.best.delta_values.tolist(),
+    }
+    write_arrays(out / "curves.npz", curves)
+    write_json(out / "metrics.json", found)
+    write_json(out / "timings.json", timings)
+    draw_figures(out, curves, found, timings)
+    write_report(out, config, found, timings)
+    return found, timings
+
+
+def summarize(
+    config: CompareConfig, results: dict[str, Result]
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Numbers that are the same for the same settings; times; curves of all runs."""
+    arrays = {name: result.arrays for name, result in results.items()}
+    seeds = range(config.seed, config.seed + config.runs)
+    runs = {name: [arrays[f"{name}-{seed:02d}"] for seed in seeds] for name in config.learners}
+    samples = runs[EXACT][0]["samples"]
+    curves: dict[str, Any] = {"samples": samples}
+    found: dict[str, Any] = {"learners": {}, "outsiders": {}, "after": {}}
+    timings: dict[str, Any] = {"learners": {}, "outsiders": {}, "scaling": {}}
+    for name, own in runs.items():
+        for key in ("error", "angle", "seconds"):
+            curves[f"{key}_{name}"] = np.stack([run[key] for run in own])
+        close = [first_close(run["error"]) for run in own]
+        found["learners"][name] = {
+            "error": interval([run["error"][-1] for run in own]),
+            "angle": interval([run["angle"][-1] for run in own]),
+            "samples_until_close": interval([np.nan if i is None else samples[i] for i in close]),
+            "runs_close": sum(i is not None for i in close),
+            "runs_diverged": sum(bool(np.isnan(run["seconds"][-1])) for run in own),
+            "bytes": int(own[0]["bytes"]),
+        }
+        timings["learners"][name] = {
+            "seconds_a_sample": interval([run["seconds"][-1] / samples[-1] for run in own]),
+            "seconds_until_close": interval(
+                [np.nan if i is None else run["seconds"][i] for i, run in zip(close, own, strict=True)]
+            ),
+        }
+    for point in budgets(samples):
+        i = int(np.searchsorted(samples, point))
+        found["after"][str(point)] = {name: interval(curves[f"error_{name}"][:, i]) for name in runs}
+    for name in OUTSIDERS:
+        own = [arrays[f"outside-{name}-{seed:02d}"] for seed in seeds if f"outside-{name}-{seed:02d}" in arrays]
+        if own and not any(np.isnan(run["error"]) for run in own):
+            found["outsiders"][name] = {key: interval([run[key] for run in own]) for key in ("error", "angle")}
+            timings["outsiders"][name] = interval([run["seconds"] for run in own])
+    scaled = {name.removeprefix("scaling-"): own for name, own in arrays.items() if name.startswith("scaling-")}
+    timings["scaling"] = summarize_scaling(scaled)
+    return json.loads(json.dumps(found)), json.loads(json.dumps(timings)), curves
+
+
+def first_close(errors: Float64Array) -> int | None:
+    """Where an error is small for the first time and stays so."""
+    far = np.flatnonzero(~(errors < CLOSE))
+    first = int(far[-1]) + 1 if len(far) else 0
+    return first if first < len(errors) else None
+
+
+def interval(values: Any) -> dict[str, Any]:
+    """Median, least and greatest of runs; one that did not get there counts as infinite, and is written as None."""
+    known = np.where(np.isnan(np.asarray(values, dtype=np.float64)), np.inf, values)
+
+    def written(number: float) -> float | None:
+        return float(number) if np.isfinite(number) else None
+
+    return {
+        "median": written(np.median(known)),
+        "least": written(known.min()),
+        "greatest": written(known.max()),
+        "runs": [written(number) for number in known],
+    }
+
+
+def budgets(samples: Any) -> list[int]:
+    """Numbers of samples that people ask about: powers of ten, and the last."""
+    powers = [10**e for e in range(3, 12) if samples[0] <= 10**e < samples[-1] and 10**e in samples]
+    return [*powers, int(samples[-1])]

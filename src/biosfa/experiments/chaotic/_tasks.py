@@ -1,0 +1,162 @@
+"""The pieces of the experiment with the chaotic series: networks, offline learning, exact SFA, and a NumPy loop."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from biosfa import metrics
+from biosfa.estimators import SFA, BioSFA, OfflineBioSFA
+from biosfa.experiments.chaotic._baseline import numpy_loop
+from biosfa.experiments.chaotic._config import LEARNING_RATE, RULES, TAU, TUNED, ChaoticConfig, load, others, signal
+from biosfa.experiments.engine import Task
+from biosfa.learning import Recorder, log_spaced
+from biosfa.typing import Arrays
+
+SHOWN = 5000  # steps in the panels, as in the paper
+CHUNK = 20_000  # rows learned between two looks at the progress bar; few enough to be read from memory once
+LOOP_STEPS = 20_000  # steps of the NumPy loop that are timed
+
+
+def tasks(config: ChaoticConfig) -> list[Task]:
+    """All independent pieces of the experiment."""
+
+    def network(rule: str, run: int, seed: int) -> Callable[[Callable[[int], None]], Arrays]:
+        return lambda report: run_network(config, rule, run, seed, report)
+
+    def tuned(name: str, run: int) -> Callable[[Callable[[int], None]], Arrays]:
+        return lambda report: run_tuned(config, name, run, report)
+
+    def offline(report: Callable[[int], None]) -> Arrays:
+        return run_offline(config)
+
+    def exact(report: Callable[[int], None]) -> Arrays:
+        return run_exact(config)
+
+    return [
+        Task("offline", 0, offline),
+        Task("exact", 0, exact),
+        *(
+            Task(f"{rule}-{run:02d}", config.steps, network(rule, run, config.seed))
+            for rule in RULES
+            for run in range(config.runs)
+        ),
+        *(
+            Task(f"tuned-{name}-{run:02d}", config.samples, tuned(name, run))
+            for name in TUNED
+            for run in range(config.runs)
+        ),
+        *(Task(f"bio-sfa-series-{seed:02d}", config.steps, network("bio-sfa", 0, seed)) for seed in others(config)),
+    ]
+
+
+def recorded_steps(steps: int) -> list[int]:
+    """Updates at which errors are measured: log-spaced, and every fifth of the whole."""
+    spaced = list(iter_until(log_spaced(10), steps))
+    return sorted({*spaced, *(steps * i // 5 for i in range(1, 6))})
+
+
+def iter_until(values: Iterator[int], last: int) -> Iterator[int]:
+    """The values up to and with ``last``."""
+    for value in values:
+        if value > last:
+            return
+        yield value
+
+
+def run_network(config: ChaoticConfig, rule: str, run: int, seed: int, report: Callable[[int], None]) -> Arrays:
+    """One network on one series: it begins at a random index, wraps round at the end, and sums nothing across it."""
+    X, moments = signal(config, seed)
+    rng = np.random.default_rng([seed, run])
+    begin = position = int(rng.integers(config.samples))
+    net = BioSFA(
+        1, rule=rule, learning_rate=LEARNING_RATE, tau=TAU, center=False, random_state=int(rng.integers(2**31))
+    )
+    recorder = Recorder(steps=recorded_steps(config.steps))
+    learning = 0.0
+    done = 0
+    begins = True  # the next row makes no update
+    while done < config.steps:
+        chunk = X[position : position + min(CHUNK, config.steps - done + begins)]
+        start = time.perf_counter()
+        net.partial_fit(chunk, recorder=recorder)
+        learning += time.perf_counter() - start
+        position += len(chunk)
+        begins = position == len(X)
+        if begins:
+            net.end_episode()
+            position = 0
+        report(net.n_updates_ - done)
+        done = net.n_updates_
+    force = load(config, seed).driving_force
+    outputs = np.stack([np.linalg.solve(M, W) for M, W in zip(recorder.M, recorder.W, strict=True)])
+    last = (position + np.arange(-SHOWN, 0)) % len(X)
+    return {
+        "steps": recorder.steps,
+        "error": np.asarray(metrics.slowness_error(recorder.W, moments)),
+        "constraint_error": np.array([metrics.constraint_error(V, moments) for V in outputs]),
+        "correlation": np.array(abs(np.corrcoef(net.transform(X)[:, 0], force)[0, 1])),
+        "lambda_slow": np.array(metrics.slowest(moments, 1)[0]),
+        "begin": np.array(begin),
+        "last": last,
+        "last_output": net.transform(X[last])[:, 0],
+        "learning_seconds": np.array(learning),
+    }
+
+
+def run_tuned(config: ChaoticConfig, name: str, run: int, report: Callable[[int], None]) -> Arrays:
+    """One network with automatic rates, one pass over the series."""
+    X, moments = signal(config, config.seed)
+    net = TUNED[name](1, random_state=run)
+    recorder = Recorder(steps=[step for step in iter_until(log_spaced(10), len(X) - 1) if step >= X.shape[1]])
+    for begin in range(0, len(X), CHUNK):
+        net.partial_fit(X[begin : begin + CHUNK], recorder=recorder)
+        report(min(CHUNK, len(X) - begin))
+    force = load(config, config.seed).driving_force
+    return {
+        "steps": np.append(recorder.steps, net.n_updates_),
+        "error": np.append(
+            metrics.slowness_error(recorder.W, moments), metrics.slowness_error(net.components_, moments)
+        ),
+        "watched_steps": recorder.steps,
+        "delta": recorder.delta_values[:, 0],
+        "constraint_error": recorder.constraint_error,
+        "learning_rate": recorder.learning_rate,
+        "correlation": np.array(abs(np.corrcoef(net.transform(X)[:, 0], force)[0, 1])),
+    }
+
+
+def run_offline(config: ChaoticConfig) -> Arrays:
+    """The offline algorithm on the covariances of the whole series."""
+    X, moments = signal(config, config.seed)
+    recorder = Recorder(steps=list(iter_until(log_spaced(10), config.offline_steps)))
+    OfflineBioSFA(1, max_iter=config.offline_steps, tau=TAU, random_state=0).fit(X, recorder=recorder)
+    return {"steps": recorder.steps, "error": np.asarray(metrics.slowness_error(recorder.W, moments))}
+
+
+def run_exact(config: ChaoticConfig) -> Arrays:
+    """Exact SFA on the first samples of the series, more and more of them, measured on all."""
+    X, moments = signal(config, config.seed)
+    sfa = SFA(1)
+    steps, errors, seen = [], [], 0
+    for step in iter_until(log_spaced(10), config.samples):
+        if step < 2 * X.shape[1]:
+            continue
+        sfa.partial_fit(X[seen:step])
+        seen = step
+        steps.append(step)
+        errors.append(metrics.slowness_error(sfa.components_, moments))
+    force = load(config, config.seed).driving_force
+    correlation = abs(np.corrcoef(SFA(1).fit_transform(X)[:, 0], force)[0, 1])
+    return {"steps": np.array(steps), "error": np.array(errors), "correlation": np.array(correlation)}
+
+
+def time_numpy_loop(config: ChaoticConfig) -> float:
+    """Seconds a step of the NumPy loop on the same signal: the best of three."""
+    X, _ = signal(config, config.seed)
+    times = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        numpy_loop(X[:LOOP_STEPS], np.full((1, X.shape[1]), 0.1), np.eye(1), LEARNING_RATE(1), TAU)
+        times.append((time.perf_counter() - begin) / LOOP_STEPS)
+    return min(times)

@@ -1,0 +1,212 @@
+"""The one way experiments run: tasks side by side, each result kept on disk, so that a run can stop and go on.
+
+An output folder has ``config.json``, ``tasks/*.npz`` (one a finished task), and at the end ``metrics.json`` (results
+only: the same bits for the same configuration), ``timings.json``, ``curves.npz``, figures and ``report.html``.
+"""
+
+import hashlib
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from zipfile import BadZipFile
+
+import joblib
+import numpy as np
+
+from biosfa import __version__
+from biosfa.estimators import NetworkEstimator, load
+from biosfa.experiments.engine._errors import ExperimentError
+from biosfa.io.atomic import LITTER, replace_file
+from biosfa.presentation.progress import Progress
+from biosfa.typing import Advance, Arrays
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Config = TypeVar("Config", bound="DataclassInstance")
+
+CHECKPOINT_SECONDS = 15.0  # how much of a long task may be lost
+
+
+class Stopped(Exception):  # noqa: N818 (it is no error)
+    """Raised inside a task when the run is to stop."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """An independent piece of work with a result of its own."""
+
+    name: str
+    steps: int  # its share of the progress bar
+    run: Callable[[Advance], Arrays]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a task gave, and how long it took when it ran."""
+
+    arrays: Arrays
+    seconds: float
+
+
+class RunFolder:
+    """The output folder of a run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def begin(self, experiment: str, config: Any, *, resume: bool, **inputs: str) -> None:
+        """Make the folder ready for this experiment, or find that it was begun with the same settings and inputs.
+
+        A run that did not finish goes on where it was; one that did is made anew, unless it is to be resumed.
+        """
+        given = json.loads(json.dumps({"experiment": experiment, "biosfa": __version__, **asdict(config), **inputs}))
+        file = self.path / "config.json"
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            litter = [*self.path.glob(LITTER), *self.path.glob(f"tasks/{LITTER}")]  # of a run killed while it wrote
+            if not file.exists() and set(self.path.iterdir()) - set(litter):
+                raise ExperimentError(f"{self.path} has files that are not of an experiment: choose another with --out")
+            if file.exists():
+                found = json.loads(file.read_text())
+                self._check_same(found if isinstance(found, dict) else {}, given)
+            for path in litter:
+                path.unlink(missing_ok=True)
+            if not resume and (self.path / "metrics.json").exists():  # an unfinished run goes on in any case
+                (self.path / "metrics.json").unlink()
+                shutil.rmtree(self.path / "tasks", ignore_errors=True)
+            write_json(file, given)
+        except ValueError:
+            raise ExperimentError(f"{file} cannot be read: remove the folder, or choose another with --out") from None
+        except OSError as error:
+            raise ExperimentError(f"cannot write to {self.path}: {error.strerror}") from None
+
+    def _check_same(self, found: dict[str, Any], given: dict[str, Any]) -> None:
+        names = [name for name in {**found, **given} if found.get(name) != given.get(name)]
+        if names:
+            pairs = ", ".join(f"{name} was {found.get(name)!r} and is {given.get(name)!r}" for name in names)
+            raise ExperimentError(f"{self.path} has a run with other settings ({pairs}): choose another with --out")
+
+    def load(self, task: Task) -> Result | None:
+        """The result of a task that has finished, if it has."""
+        file = self._file(task)
+        if not file.exists():
+            return None
+        try:
+            with open(file, "rb") as content, np.load(content) as stored:
+                arrays = {name: stored[name] for name in stored.files}
+            return Result(arrays, float(arrays.pop("__seconds__")))
+        except (BadZipFile, ValueError, KeyError, EOFError):  # damaged: run it again
+            return None
+
+    def store(self, task: Task, result: Result) -> None:
+        """Keep the result of a task."""
+        (self.path / "tasks").mkdir(exist_ok=True)
+        write_arrays(self._file(task), {**result.arrays, "__seconds__": np.array(result.seconds)})
+        for path in (self.path / "tasks").glob(f"{task.name}.*"):  # what it kept while it ran
+            if path != self._file(task):
+                path.unlink(missing_ok=True)
+
+    def scratch(self, task: str, kind: str) -> Path:
+        """A file that a long task keeps its state in while it runs."""
+        (self.path / "tasks").mkdir(exist_ok=True)
+        return self.path / "tasks" / f"{task}.{kind}.biosfa"
+
+    def checkpoint(self, task: str) -> "Checkpoint":
+        """Where a task that trains a network keeps it while it runs."""
+        return Checkpoint(self.scratch(task, "network"), self.scratch(task, "curves"))
+
+    def _file(self, task: Task) -> Path:
+        return self.path / "tasks" / f"{task.name}.npz"
+
+
+class Checkpoint:
+    """A network and its curves so far, so that a run that was killed goes on within a task."""
+
+    def __init__(self, model: Path, curves: Path) -> None:
+        self._model = model
+        self._curves = curves
+        self._due = time.monotonic() + CHECKPOINT_SECONDS
+
+    def load(self) -> tuple[NetworkEstimator, Arrays] | None:
+        """What was kept last, if there is something whole."""
+        try:
+            net = load(self._model)
+            with np.load(self._curves) as stored:
+                return net, {name: stored[name] for name in stored.files}
+        except (OSError, BadZipFile, ValueError, KeyError, EOFError):
+            return None
+
+    def save(self, net: NetworkEstimator, curves: Callable[[], Arrays], *, now: bool = False) -> None:
+        """Keep a network and its curves, if the last time was long enough ago, or now.
+
+        The curves are written first: they reach at least as far as the network, and the rest can be cut off.
+        """
+        if not now and time.monotonic() < self._due:
+            return
+        write_arrays(self._curves, curves())
+        net.save(self._model)
+        self._due = time.monotonic() + CHECKPOINT_SECONDS
+
+
+def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: str) -> dict[str, Result]:
+    """Run the tasks that have no result yet, ``jobs`` at a time (by default one a core), and return all results.
+
+    Ctrl-C ends the tasks at work and leaves the finished ones on disk.
+    """
+    results = {task.name: result for task in tasks if (result := folder.load(task)) is not None}
+    left = [task for task in tasks if task.name not in results]
+    stop = threading.Event()
+    with Progress(title, total=sum(task.steps for task in tasks)) as progress:
+        progress.skip(sum(task.steps for task in tasks if task.name in results))
+
+        def report(steps: int) -> None:
+            if stop.is_set():
+                raise Stopped
+            progress.advance(steps)
+
+        def work(task: Task) -> tuple[str, Result]:
+            begin = time.perf_counter()
+            arrays = task.run(report)
+            result = Result(arrays, time.perf_counter() - begin)
+            folder.store(task, result)
+            return task.name, result
+
+        # threads: the kernels release the GIL, and the tasks share their data
+        parallel = joblib.Parallel(
+            n_jobs=jobs or joblib.cpu_count(), prefer="threads", return_as="generator_unordered", pre_dispatch="n_jobs"
+        )
+        try:
+            results.update(parallel(joblib.delayed(work)(task) for task in left))
+        except BaseException:
+            stop.set()
+            raise
+    return {task.name: results[task.name] for task in tasks}
+
+
+def changed(config: Config, **changes: Any) -> Config:
+    """A configuration with some fields changed; None leaves them."""
+    return replace(config, **{field: value for field, value in changes.items() if value is not None})
+
+
+def digest(arrays: Iterable[np.ndarray[Any, Any]]) -> str:
+    """Of the content of arrays: tells whether files that they were read from have changed."""
+    content = hashlib.sha256()
+    for array in arrays:
+        content.update(repr(array.shape).encode() + array.tobytes())
+    return content.hexdigest()[:16]
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON atomically, in a fixed order."""
+    replace_file(path, lambda file: file.write((json.dumps(content, indent=2) + "\n").encode()))
+
+
+def write_arrays(path: Path, arrays: Arrays) -> None:
+    """Write arrays atomically."""
+    replace_file(path, lambda file: np.savez(file, allow_pickle=False, **arrays))

@@ -1,0 +1,108 @@
+"""Experiment 2 (Sec. 6.2): patches that move over natural images become complex cells."""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from biosfa import metrics
+from biosfa.experiments.engine import RunFolder, digest, run_tasks, write_arrays, write_json
+from biosfa.experiments.images._config import RATES, RULES, ImagesConfig, load
+from biosfa.experiments.images._figures import draw_figures
+from biosfa.experiments.images._networks import networks
+from biosfa.experiments.images._report import CELLS, write_report
+from biosfa.experiments.images._yardsticks import MOMENTS, moments_of, yardsticks
+from biosfa.kernels.exact import Moments
+from biosfa.typing import Arrays
+
+CONTROLS = ("random", "shuffled")
+
+
+def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
+    """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
+    begin = time.perf_counter()
+    folder = RunFolder(out)
+    folder.begin("images", config, resume=resume, images_digest=digest(load(config).sequences.images))
+    with threadpool_limits(1):  # sums must not depend on how many threads share them
+        results = run_tasks(folder, yardsticks(config), jobs=jobs, title="exact SFA")
+        moments = moments_of(results["exact"].arrays)
+        results |= run_tasks(folder, networks(config, folder, moments), jobs=jobs, title=f"images, {config.preset}")
+        arrays = {name: result.arrays for name, result in results.items()}
+        found = summarize(config, arrays, moments)
+    curves = {f"{name}/{key}": own[key] for name, own in arrays.items() for key in own if key not in MOMENTS}
+    write_arrays(out / "curves.npz", curves)
+    write_json(out / "metrics.json", found)
+    draw_figures(out, arrays, found, load(config))
+    timings = {
+        "wall_seconds": time.perf_counter() - begin,
+        "task_seconds": {name: result.seconds for name, result in results.items()},
+        "microseconds_per_sample": {
+            rates: median([microseconds(own) for name, own in arrays.items() if f"-{rates}-" in name])
+            for rates in RATES
+        },
+    }
+    write_json(out / "timings.json", without_nan(timings))
+    write_report(out, config, found, timings)
+    return found
+
+
+def summarize(config: ImagesConfig, results: dict[str, Arrays], moments: Moments) -> dict[str, Any]:
+    """The numbers, medians over runs that did not diverge; the same, to the bit, for the same configuration."""
+    least = float(results["exact"]["delta_values"].sum())
+
+    def of_all(value: Callable[[Arrays], float]) -> dict[str, Any]:
+        single = {name: value(results[name]) for name in ("exact", *CONTROLS)}
+        nets = {
+            rule: {
+                rates: median([value(results[f"{rule}-{rates}-{run:02d}"]) for run in range(config.runs)])
+                for rates in RATES
+            }
+            for rule in RULES[config.rule]
+        }
+        return {**single, **nets}
+
+    def relative_error(arrays: Arrays) -> float:
+        if "slowness" in arrays:
+            return float(arrays["slowness"][-1] / least - 1.0)
+        return float(metrics.subspace_slowness(arrays["components"], moments) / least - 1.0)
+
+    def of_cells(key: str, arrays: Arrays) -> float:
+        return float(arrays.get(key, np.array(np.nan)))
+
+    runs = {name: arrays for name, arrays in results.items() if "slowness" in arrays}
+    found: dict[str, Any] = {
+        "lambda_slow": least,
+        "relative_error": of_all(relative_error),
+        **{key: of_all(partial(of_cells, key)) for key in CELLS},
+        "slowest_two_gabor_r2": [float(value) for value in results["exact"]["gabor_r2"][:2]],
+        "samples": {rates: int(runs[f"{RULES[config.rule][0]}-{rates}-00"]["samples"][-1]) for rates in RATES},
+        "relative_error_of_runs": {name: relative_error(arrays) for name, arrays in runs.items()},
+        "constraint_error_of_runs": {name: float(arrays["constraint_error"][-1]) for name, arrays in runs.items()},
+        "diverged": [name for name, arrays in runs.items() if np.isnan(arrays["slowness"][-1])],
+    }
+    cleaned: dict[str, Any] = without_nan(found)
+    return cleaned
+
+
+def microseconds(arrays: Arrays) -> float:
+    """Time a sample, from the first record on; NaN if the network diverged, or has one record only."""
+    samples = int(np.ptp(arrays["samples"]))
+    learned = samples > 0 and not np.isnan(arrays["slowness"][-1])
+    return float(arrays["learning_seconds"]) / samples * 1e6 if learned else float("nan")
+
+
+def median(values: list[float]) -> float:
+    """Of the runs that did not diverge; NaN if none is left."""
+    finite = [value for value in values if np.isfinite(value)]
+    return float(np.median(finite)) if finite else float("nan")
+
+
+def without_nan(value: Any) -> Any:
+    """JSON has no NaN: None is in its place."""
+    if isinstance(value, dict):
+        return {key: without_nan(inner) for key, inner in value.items()}
+    return None if isinstance(value, float) and np.isnan(value) else value

@@ -1,0 +1,178 @@
+"""Figures of the moving images: how patches move, what units respond to, and how fast they learn."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import SubFigure
+
+from biosfa.analysis import FREQUENCIES, ORIENTATIONS
+from biosfa.datasets import ImageSequences
+from biosfa.experiments.images._patches import Patches
+from biosfa.presentation.style import COLORS, band, bare, figure, mosaic, save
+from biosfa.typing import Arrays, Float64Array
+
+NAMES = {"bio-sfa": "Bio-SFA", "reversible": "reversible rule"}
+RATES = {"paper": "paper's rates", "tuned": "OnlineSFA"}
+SHOWN_FRAMES = 8  # windows drawn along the path
+
+
+def draw_figures(folder: Path, results: Mapping[str, Arrays], found: dict[str, Any], patches: Patches) -> None:
+    """Draw and save all figures of the experiment."""
+    rules = [rule for rule in NAMES if f"{rule}-paper-00" in results]
+    for rule in rules:
+        with figure(11, 3.5) as drawn:
+            grid = drawn.add_gridspec(1, 3, width_ratios=[1.15, 1, 1.1])
+            generation, sheet, error = (drawn.add_subfigure(grid[0, i]) for i in range(3))
+            draw_generation(generation, patches.sequences)
+            axes = sheet.subplots()
+            draw_sheet(axes, results[f"{rule}-paper-00"])
+            axes.set_title("(b) optimal stimuli, paper's rates")
+            axes = error.subplots()
+            draw_errors(axes, results, rule, found["lambda_slow"])
+            axes.set_title(f"(c) error, {NAMES[rule]}")
+            save(drawn, folder, "images" if rule == "bio-sfa" else "reversible")
+    draw_sheets(folder, results, rules)
+    draw_constraint(folder, results, rules)
+    draw_cells(folder, results, rules)
+    draw_units(folder, results["exact"])
+
+
+def draw_generation(drawn: SubFigure, sequences: ImageSequences) -> None:
+    """A window on its way over an image, and what it sees."""
+    motion = sequences.motion(0)
+    image = sequences.images[motion.image]
+    frames = sequences.frames(0, 1).reshape(-1, sequences.side, sequences.side)
+    grid = drawn.add_gridspec(2, 1, height_ratios=[3, 1])
+    above, below = (drawn.add_subfigure(grid[i, 0]) for i in range(2))
+    axes = above.subplots()
+    axes.imshow(image, cmap="gray", vmin=0, vmax=1)
+    axes.plot(motion.x, motion.y, color=COLORS["force"], lw=1)
+    shown = np.linspace(0, sequences.n_frames - 1, SHOWN_FRAMES).astype(int)
+    corner = sequences.side / 2 * np.array([[-1, 1, 1, -1, -1], [-1, -1, 1, 1, -1]])
+    for t in shown:
+        cosine, sine = np.cos(motion.angle[t]), np.sin(motion.angle[t])
+        x, y = motion.zoom[t] * np.array([[cosine, -sine], [sine, cosine]]) @ corner
+        axes.plot(motion.x[t] + x, motion.y[t] + y, color=COLORS["auto"], lw=1.4)
+    margin = 30
+    axes.set_xlim(max(0, motion.x.min() - margin), min(image.shape[1] - 1, motion.x.max() + margin))
+    axes.set_ylim(min(image.shape[0] - 1, motion.y.max() + margin), max(0, motion.y.min() - margin))
+    axes.set_title("(a) a window moves, turns and zooms")
+    bare(axes)
+    for axes, t in zip(below.subplots(1, SHOWN_FRAMES), shown, strict=True):
+        axes.imshow(frames[t], cmap="gray", vmin=0, vmax=1)
+        axes.set_title(f"{t + 1}", fontsize=7, pad=2)
+        bare(axes)
+
+
+def draw_sheet(axes: Axes, arrays: Arrays, key: str = "excitatory") -> None:
+    """Stimuli of all units in order of slowness, each on its own scale of grays; nothing if the network diverged."""
+    bare(axes)
+    if key not in arrays:
+        axes.text(0.5, 0.5, "diverged", ha="center", va="center", transform=axes.transAxes)
+        return
+    stimuli = arrays[key] / np.abs(arrays[key]).max(axis=(1, 2), keepdims=True)
+    columns = int(np.ceil(np.sqrt(len(stimuli))))
+    axes.imshow(mosaic(stimuli, columns), cmap="gray", vmin=-1, vmax=1, interpolation="nearest")
+
+
+def draw_errors(axes: Axes, results: Mapping[str, Arrays], rule: str, least: float) -> None:
+    """Relative error of a rule against samples, for both choices of rates."""
+    for rates, label in RATES.items():
+        samples, slowness = _curves(results, rule, rates, "slowness")
+        color = COLORS[rule] if rates == "paper" else COLORS["online"]
+        band(axes, samples, slowness / least - 1.0, color=color, label=label)
+    axes.set(xlabel="samples", ylabel=r"error / $\lambda_\mathrm{slow}$", xscale="log", yscale="log")
+    axes.legend()
+
+
+def draw_sheets(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
+    """Sheets of exact SFA, of all networks and of the controls, side by side."""
+    sheets = {"exact": "exact SFA"}
+    sheets |= {f"{rule}-{rates}-00": f"{NAMES[rule]}, {label}" for rule in rules for rates, label in RATES.items()}
+    sheets |= {"shuffled": "control: shuffled in time", "random": "control: random forms"}
+    columns = -(-len(sheets) // 2)
+    with figure(3.1 * columns, 6.6) as drawn:
+        grid = drawn.subplots(2, columns).ravel()
+        for axes, (name, title) in zip(grid, sheets.items(), strict=False):
+            draw_sheet(axes, results[name])
+            axes.set_title(title)
+        for axes in grid[len(sheets) :]:
+            axes.remove()
+        save(drawn, folder, "sheets")
+
+
+def draw_constraint(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
+    """How far the outputs of the networks are from white: the paper's constraint error."""
+    with figure(9.2, 3.2) as drawn:
+        for axes, rule in zip(np.atleast_1d(drawn.subplots(1, len(rules), sharey=True)), rules, strict=True):
+            for rates, label in RATES.items():
+                color = COLORS[rule] if rates == "paper" else COLORS["online"]
+                band(axes, *_curves(results, rule, rates, "constraint_error"), color=color, label=label)
+            axes.set(title=NAMES[rule], xlabel="samples", ylabel="constraint error", xscale="log", yscale="log")
+            axes.legend()
+        save(drawn, folder, "constraint")
+
+
+def draw_cells(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
+    """What tells complex cells from other quadratic forms: each unit a dot, the median a line."""
+    groups = {"exact": ("exact SFA", COLORS["exact"])}
+    for rule in rules:
+        groups[f"{rule}-paper-00"] = (f"{NAMES[rule]}, paper", COLORS[rule])
+        groups[f"{rule}-tuned-00"] = (f"{NAMES[rule]}, OnlineSFA", COLORS["online"])
+    groups |= {"shuffled": ("shuffled", "0.6"), "random": ("random forms", "0.6")}
+    groups = {name: group for name, group in groups.items() if "gabor_r2" in results[name]}
+    measures = {
+        "gabor_r2": r"Gabor fit, $R^2$",
+        "f2_f0": "phase dependence, F2/F0",
+        "invariance_cosine": "|cos|, invariance and shifted Gabor",
+    }
+    jitter = np.random.default_rng(0).uniform(-0.22, 0.22, 10_000)
+    with figure(11, 0.34 * len(groups) + 1.0) as drawn:
+        for column, (axes, (key, label)) in enumerate(
+            zip(drawn.subplots(1, 3, sharey=True), measures.items(), strict=True)
+        ):
+            for row, (name, (_, color)) in enumerate(groups.items()):
+                values = results[name][key]
+                axes.plot(values, row + jitter[: len(values)], ".", color=color, ms=4, alpha=0.6)
+                axes.plot([np.median(values)] * 2, [row - 0.38, row + 0.38], color=color, lw=2)
+            axes.set_xlabel(label)
+            axes.set_xlim(0, 1.5 if key == "f2_f0" else 1.0)
+            if column == 0:
+                axes.set_yticks(range(len(groups)), [label for label, _ in groups.values()])
+                axes.invert_yaxis()
+        save(drawn, folder, "cells")
+
+
+def draw_units(folder: Path, exact: Arrays) -> None:
+    """Some units closely: what excites and inhibits them, which change they are invariant to, and their tuning."""
+    titles = {"excitatory": "excites", "inhibitory": "inhibits", "invariance": "invariant to"}
+    shown = [len(exact["excitatory"]) * i // 5 for i in (1, 2, 3)]  # the first few are no Gabor functions
+    with figure(9, 1.75 * len(shown)) as drawn:
+        rows = drawn.subplots(len(shown), 5, squeeze=False, width_ratios=[1, 1, 1, 1.5, 1.5])
+        for row, unit in zip(rows, shown, strict=True):
+            for axes, (key, title) in zip(row[:3], titles.items(), strict=True):
+                patch = exact[key][unit]
+                largest = np.abs(patch).max()
+                axes.imshow(patch, cmap="gray", vmin=-largest, vmax=largest)
+                axes.set_title(title if unit == shown[0] else "")
+                bare(axes)
+            row[0].set_ylabel(f"unit {unit + 1}")
+            _tuning(row[3], np.degrees(ORIENTATIONS), exact["orientation_curve"][unit], "orientation of the wave, °")
+            _tuning(row[4], FREQUENCIES, exact["frequency_curve"][unit], "frequency, periods a patch")
+        save(drawn, folder, "units")
+
+
+def _tuning(axes: Axes, x: Float64Array, curve: Float64Array, label: str) -> None:
+    axes.plot(x, curve / curve.max(), color=COLORS["exact"])
+    axes.axhline(0, color="0.7", lw=0.7)
+    axes.set(xlabel=label, ylabel="relative response, F0")
+
+
+def _curves(
+    results: Mapping[str, Arrays], rule: str, rates: str, key: str
+) -> tuple[np.ndarray[Any, Any], Float64Array]:
+    runs = [arrays for name, arrays in results.items() if name.startswith(f"{rule}-{rates}-")]
+    return runs[0]["samples"], np.stack([run[key] for run in runs])

@@ -1,0 +1,172 @@
+"""Networks that learn from moving patches, and their errors against samples."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from biosfa import metrics
+from biosfa.estimators import BioSFA, NetworkEstimator, OnlineSFA
+from biosfa.exceptions import DivergenceError
+from biosfa.experiments.engine import Checkpoint, RunFolder, Stopped, Task
+from biosfa.experiments.images._config import RATES, RULES, ImagesConfig, load, samples_of
+from biosfa.experiments.images._patches import CHUNK, Patches
+from biosfa.experiments.images._yardsticks import analyse
+from biosfa.kernels.exact import Moments, slow_directions_within
+from biosfa.learning import Annealed, Recorder
+from biosfa.typing import Advance, Arrays, Float64Array, FloatArray
+
+PAPER_RATES: dict[str, Any] = {"learning_rate": Annealed(alpha=5e-6, beta=5e6), "tau": 1.0}
+RECORDS_PER_DECADE = 12
+
+
+def networks(config: ImagesConfig, folder: RunFolder, moments: Moments) -> list[Task]:
+    """All networks, whose errors are measured with the moments of the whole signal."""
+    tasks = []
+    for rule in RULES[config.rule]:
+        for rates in RATES:
+            for run in range(config.runs):
+                name = f"{rule}-{rates}-{run:02d}"
+                network = partial(run_network, config, moments, rule, rates, run, folder.checkpoint(name))
+                tasks.append(Task(name, samples_of(config, rates), network))
+    return tasks
+
+
+def run_network(
+    config: ImagesConfig,
+    moments: Moments,
+    rule: str,
+    rates: str,
+    run: int,
+    checkpoint: Checkpoint,
+    report: Advance,
+) -> Arrays:
+    """One network, over all sequences in an order of its own, again and again."""
+    patches = load(config)
+    plan = pieces(patches, samples_of(config, rates))
+    recorded = set(recorded_samples(plan))
+    net, curve = new_network(config, rule, rates, run), Curve(moments)
+    done = 0
+    if (kept := checkpoint.load()) is not None:
+        net, curve = kept[0], Curve.until(kept[0].n_samples_seen_, moments, kept[1])
+        done = net.n_samples_seen_
+        report(done)
+    # each sequence is an episode, whose first frame makes no update
+    recorder = Recorder(steps=[end - end // patches.sequences.n_frames for end in sorted(recorded) if end > done])
+    try:
+        for piece in plan:
+            if piece.end <= done:
+                continue
+            order = np.random.default_rng([config.seed, run, piece.epoch]).permutation(config.sequences)
+            rows = patches.rows(order[piece.sequences])
+            begin = time.perf_counter()
+            net.partial_fit(rows, lengths=patches.sequences.lengths(rows), recorder=recorder)
+            if piece is not plan[0]:  # where kernels may be compiled
+                curve.seconds += time.perf_counter() - begin
+            if piece.end in recorded:
+                curve.record(piece.end, recorder)
+            done = piece.end
+            checkpoint.save(net, curve.arrays)
+            report(len(rows))
+    except Stopped:
+        checkpoint.save(net, curve.arrays, now=True)
+        raise
+    except DivergenceError:  # no units to look at, then
+        report(plan[-1].end - done)
+        curve.pad(recorded_samples(plan))
+        return curve.arrays()
+    components = in_order(net.W_, moments)
+    return {**curve.arrays(), "components": components, **analyse(patches, components, net.mean_)}
+
+
+def new_network(config: ImagesConfig, rule: str, rates: str, run: int) -> NetworkEstimator:
+    """A network of a rule with certain rates; the same number of run begins with the same weights."""
+    common: dict[str, Any] = {
+        "expansion": "quadratic",
+        "dtype": np.float32,
+        "random_state": int(np.random.default_rng([config.seed, run]).integers(2**31)),
+    }
+    if rates == "paper":
+        return BioSFA(config.units, rule=rule, **PAPER_RATES, **common)
+    return OnlineSFA(config.units, reversible=rule == "reversible", **common)
+
+
+def in_order(W: FloatArray, moments: Moments) -> Float64Array:
+    """The features that weights span, in order of their slowness on all frames.
+
+    A network knows the order from its recent activity, and 49 features of heavy tails are soon taken for one another.
+    """
+    return slow_directions_within(W, moments.covariance, moments.difference_covariance).directions
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Sequences that are learned at once."""
+
+    epoch: int
+    sequences: slice  # in the order of that epoch
+    end: int  # samples after it
+
+
+def pieces(patches: Patches, total: int) -> list[Piece]:
+    """Epoch after epoch until there were ``total`` samples, or the few more that whole sequences need."""
+    n_sequences, n_frames = patches.sequences.n_sequences, patches.sequences.n_frames
+    plan: list[Piece] = []
+    epoch, begin, samples = 0, 0, 0
+    while samples < total:
+        end = min(begin + CHUNK, n_sequences, begin + -(-(total - samples) // n_frames))
+        samples += (end - begin) * n_frames
+        plan.append(Piece(epoch, slice(begin, end), samples))
+        epoch, begin = (epoch + 1, 0) if end == n_sequences else (epoch, end)
+    return plan
+
+
+def recorded_samples(plan: list[Piece]) -> list[int]:
+    """Numbers of samples at which errors are measured: ends of pieces, log-spaced."""
+    ends = np.array([piece.end for piece in plan])
+    decades = np.log10(ends[-1] / ends[0])
+    asked = np.geomspace(ends[0], ends[-1], 1 + int(np.ceil(decades * RECORDS_PER_DECADE)))
+    return sorted({int(ends[np.abs(ends - samples).argmin()]) for samples in asked})
+
+
+class Curve:
+    """Errors of a network against samples."""
+
+    def __init__(self, moments: Moments) -> None:
+        self.seconds = 0.0
+        self._moments = moments
+        self._records: list[tuple[int, float, float]] = []
+
+    @classmethod
+    def until(cls, samples: int, moments: Moments, arrays: Arrays) -> "Curve":
+        """The curve that was kept, up to some number of samples."""
+        curve = cls(moments)
+        curve.seconds = float(arrays["learning_seconds"])
+        records = zip(arrays["samples"], arrays["slowness"], arrays["constraint_error"], strict=True)
+        curve._records = [(int(n), float(total), float(error)) for n, total, error in records if n <= samples]
+        return curve
+
+    def record(self, samples: int, recorder: Recorder) -> None:
+        """Measure the weights that were recorded last."""
+        W, M = recorder.W[-1], recorder.M[-1]
+        slowness = metrics.subspace_slowness(W, self._moments)
+        error = metrics.constraint_error(np.linalg.solve(M, W), self._moments)
+        self._records.append((samples, float(slowness), error))
+
+    def pad(self, samples: Iterable[int]) -> None:
+        """Fill up with NaN."""
+        last = self._records[-1][0] if self._records else 0
+        self._records += [(n, np.nan, np.nan) for n in samples if n > last]
+
+    def arrays(self) -> Arrays:
+        """The curve as arrays."""
+        samples, slowness, error = zip(*self._records, strict=True) if self._records else ((), (), ())
+        return {
+            "samples": np.array(samples, dtype=np.int64),
+            "slowness": np.array(slowness),
+            "constraint_error": np.array(error),
+            "learning_seconds": np.array(self.seconds),
+        }

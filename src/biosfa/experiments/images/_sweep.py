@@ -1,0 +1,83 @@
+"""The paper's grid search on natural images (appendix B.3): every α, β and τ, on a part of the samples."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from biosfa import metrics
+from biosfa.estimators import BioSFA
+from biosfa.exceptions import DivergenceError
+from biosfa.experiments.engine import Grid, RunFolder, SweepText, digest, run_sweep
+from biosfa.experiments.images._config import DEFAULT_SEED
+from biosfa.experiments.images._patches import FRAMES, Patches, load_patches
+from biosfa.kernels.exact import Moments
+from biosfa.learning import Annealed
+from biosfa.presentation.progress import Progress
+
+GRID = Grid(
+    ("alpha", "beta", "tau"),
+    (
+        (2.5e-6, 5e-6, 2.5e-5, 5e-5, 2.5e-4, 5e-4),
+        (1e4, 1e6, 5e6, 1e7, 5e7, 1e8, 1e9, 1e10),
+        (0.5, 1.0, 2.0, 4.0),
+    ),
+)
+UNITS = 49
+
+
+@dataclass(frozen=True)
+class ImagesSweepConfig:
+    """What to run."""
+
+    samples: int = 50_000  # that each network learns from
+    principal: int = 64
+    images: str = "dead leaves"
+    seed: int = DEFAULT_SEED
+
+
+def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
+    """Run the grid, leave heat maps, numbers and a report in ``out``; returns the best setting."""
+    folder = RunFolder(out)
+    with threadpool_limits(1):  # sums must not depend on how many threads share them
+        patches = load_patches(config.images, -(-config.samples // FRAMES), config.principal, config.seed)
+        folder.begin("sweep images", config, resume=resume, images_digest=digest(patches.sequences.images))
+        with Progress("exact SFA", total=len(patches.signal)) as progress:
+            moments = patches.moments(progress.advance)
+        least = float(metrics.slowest(moments, UNITS).sum())
+        text = SweepText(
+            "Hyperparameters of natural images",
+            f"The paper's grid: {len(GRID.settings())} settings of η = α/(1 + t/β) and τ, {config.samples:,} samples "
+            f"each, {config.principal} principal components, images: {config.images}.",
+            "The paper found α = 5e-6, β = 5e6, τ = 1 best at full length. So few samples favour larger rates, and can "
+            "tell a β only if it is not much larger than their number.",
+            f'biosfa sweep images --samples {config.samples} --images "{config.images}" --seed {config.seed}',
+            error="relative error",
+        )
+        error = partial(find_error, config, patches, moments, least)
+        return run_sweep(folder, GRID, error, text, steps=config.samples, jobs=jobs)
+
+
+def find_error(
+    config: ImagesSweepConfig, patches: Patches, moments: Moments, least: float, setting: dict[str, float]
+) -> float:
+    """Relative error of one setting after one pass over the sequences; NaN if it diverges."""
+    rate = Annealed(setting["alpha"], setting["beta"])
+    net = BioSFA(
+        UNITS,
+        expansion="quadratic",
+        learning_rate=rate,
+        tau=setting["tau"],
+        dtype=np.float32,
+        random_state=config.seed,
+    )
+    try:
+        for chunk in patches.chunks():
+            rows = patches.rows(chunk)
+            net.partial_fit(rows, lengths=patches.sequences.lengths(rows))
+    except DivergenceError:
+        return float("nan")
+    return float(metrics.subspace_slowness(net.W_, moments)) / least - 1.0

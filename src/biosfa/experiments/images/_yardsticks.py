@@ -1,0 +1,81 @@
+"""What networks are compared with: exact SFA and two controls, and how their units are looked at."""
+
+from functools import partial
+
+import numpy as np
+
+from biosfa.analysis import analyse_unit, summarise_units
+from biosfa.experiments.engine import Task
+from biosfa.experiments.images._config import ImagesConfig, load
+from biosfa.experiments.images._patches import Patches
+from biosfa.kernels.exact import Moments, slow_directions
+from biosfa.typing import Advance, Arrays, Float64Array
+
+MOMENTS = ("mean", "scatter", "difference", "n_samples", "n_pairs")  # kept for the errors of networks, and large
+
+
+def yardsticks(config: ImagesConfig) -> list[Task]:
+    """What networks are compared with: exact SFA, and two controls that know nothing of time."""
+    frames = load(config).signal.shape[0]
+    return [
+        Task("exact", frames, partial(run_exact, config)),
+        Task("shuffled", frames, partial(run_shuffled, config)),
+        Task("random", 0, partial(run_random, config)),
+    ]
+
+
+def run_exact(config: ImagesConfig, report: Advance) -> Arrays:
+    """Exact SFA, and the moments it was solved from."""
+    patches = load(config)
+    moments = patches.moments(report)
+    solution = slow_directions(moments.covariance, moments.difference_covariance, n_components=config.units)
+    return {
+        **moment_arrays(moments),
+        "components": solution.directions,
+        "delta_values": solution.delta_values,
+        **analyse(patches, solution.directions, moments.mean),
+    }
+
+
+def moment_arrays(moments: Moments) -> Arrays:
+    """Moments as arrays."""
+    return {name: np.asarray(getattr(moments, name)) for name in MOMENTS}
+
+
+def moments_of(arrays: Arrays) -> Moments:
+    """Moments from their arrays."""
+    moments = Moments(len(arrays["mean"]), int(arrays["n_samples"]), int(arrays["n_pairs"]))
+    moments.mean, moments.scatter, moments.difference = arrays["mean"], arrays["scatter"], arrays["difference"]
+    return moments
+
+
+def run_shuffled(config: ImagesConfig, report: Advance) -> Arrays:
+    """Exact SFA of the same patches in random order."""
+    patches = load(config)
+    order = np.random.default_rng(config.seed).permutation(len(patches.signal))
+    moments = patches.moments(report, order)
+    solution = slow_directions(moments.covariance, moments.difference_covariance, n_components=config.units)
+    return {"components": solution.directions, **analyse(patches, solution.directions, moments.mean)}
+
+
+def run_random(config: ImagesConfig, report: Advance) -> Arrays:
+    """Random quadratic forms."""
+    patches = load(config)
+    components = np.random.default_rng(config.seed).standard_normal((config.units, patches.n_expanded))
+    return {"components": components, **analyse(patches, components, np.zeros(patches.n_expanded))}
+
+
+def analyse(patches: Patches, components: Float64Array, mean: Float64Array) -> Arrays:
+    """What the units respond to, and how far they are like complex cells."""
+    units = [analyse_unit(form, patches.axes, patches.norm) for form in patches.forms(components, mean)]
+    return {
+        **{name: np.array(value) for name, value in summarise_units(units).items()},
+        "gabor_r2": np.array([unit.gabor.r_squared for unit in units]),
+        "f2_f0": np.array([unit.tuning.phase_dependence for unit in units]),
+        "invariance_cosine": np.array([unit.invariance_cosine for unit in units]),
+        "excitatory": np.array([unit.excitatory for unit in units]),
+        "inhibitory": np.array([unit.inhibitory for unit in units]),
+        "invariance": np.array([unit.invariance for unit in units]),
+        "orientation_curve": np.array([unit.tuning.orientation_curve for unit in units]),
+        "frequency_curve": np.array([unit.tuning.frequency_curve for unit in units]),
+    }

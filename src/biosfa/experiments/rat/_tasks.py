@@ -1,0 +1,121 @@
+"""The networks of the experiment with the rat, and what their units tell."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from biosfa import metrics
+from biosfa.analysis import decode_position, firing_maps
+from biosfa.datasets.rat import MARGIN, RatStream
+from biosfa.estimators import SFA, CuBICA
+from biosfa.exceptions import DivergenceError
+from biosfa.experiments.engine import RunFolder, Task
+from biosfa.experiments.rat._config import SOLVERS, RatConfig, stream
+from biosfa.experiments.rat._networks import hierarchy
+from biosfa.hierarchy import HierarchicalSFA
+from biosfa.typing import Advance, Arrays, Float64Array, FloatArray
+
+UNITS = 32
+LINEAR_RIDGE = 1e-6  # for the linear control, which has hardly more frames than pixels
+POOLED = 4  # pixels along a side that the linear control averages over
+ROTATION_HEADINGS, ROTATION_STEP = 36, 4  # of the grid that the negative control is judged on
+ORACLE_WAVES = 12  # cosines along each side
+
+
+def tasks(config: RatConfig, folder: RunFolder) -> list[Task]:
+    """All networks, each on the walks of all seeds; the negative control on the first only."""
+    found = []
+    for run in range(config.runs):
+        for name in config.networks:
+            if run > 0 and name.startswith("rotation"):
+                continue
+            task = f"{name}-{run:02d}"
+            if name == "linear":
+                found.append(Task(task, config.frames, partial(run_linear, config, config.seed + run)))
+                continue
+            network = partial(run_hierarchy, config, name, config.seed + run, folder, task)
+            found.append(Task(task, build(name, 0).frames_to_learn(config.frames), network))
+    return found
+
+
+def build(name: str, seed: int) -> HierarchicalSFA:
+    """A hierarchy, not trained yet."""
+    solver, learners = SOLVERS[name]
+    return HierarchicalSFA(hierarchy(learners), solver=solver, random_state=seed)
+
+
+def run_hierarchy(config: RatConfig, name: str, seed: int, folder: RunFolder, task: str, report: Advance) -> Arrays:
+    """Train a hierarchy and look at its units."""
+    rotates = name.startswith("rotation")
+    seen = stream(config, seed, rotates=rotates)
+    network = build(name, seed)
+    try:
+        network.fit(seen, checkpoint=folder.scratch(task, "layers"), progress=report)
+    except DivergenceError:
+        return {"diverged": np.array(True)}
+    (folder.path / "networks").mkdir(exist_ok=True)
+    network.save(folder.path / "networks" / f"{task}.safetensors")
+    curves = {
+        f"{key}_{level}_{step}": getattr(trained, key)
+        for level, steps in enumerate(network.history_)
+        for step, trained in zip(("linear", "quadratic"), steps, strict=True)
+        for key in ("samples", "slowness", "delta_values")
+    }
+    return {**curves, **look(config, network.transform, seen, rotates=rotates)}
+
+
+def run_linear(config: RatConfig, seed: int, report: Advance) -> Arrays:
+    """The control without a hierarchy: exact linear SFA of pooled pixels."""
+    seen = stream(config, seed, rotates=False)
+    sfa = SFA(UNITS, ridge=LINEAR_RIDGE).fit(pooled(seen))
+    report(config.frames)
+
+    def transform(frames: RatStream) -> FloatArray:
+        return sfa.transform(pooled(frames))
+
+    return look(config, transform, seen, rotates=False)
+
+
+def pooled(frames: RatStream) -> FloatArray:
+    """Mean colours of squares of pixels, a row for each frame."""
+    rows = []
+    for chunk in frames:
+        n, height, width, colors = chunk.shape
+        squares = chunk.reshape(n, height // POOLED, POOLED, width // POOLED, POOLED, colors)
+        rows.append(squares.mean(axis=(2, 4), dtype=np.float32).reshape(n, -1))
+    return np.concatenate(rows, dtype=np.float64)
+
+
+def look(config: RatConfig, transform: Callable[[RatStream], FloatArray], seen: RatStream, *, rotates: bool) -> Arrays:
+    """Slowness, firing maps of slow features and of independent components, and what they tell."""
+    Y = transform(seen).astype(np.float64)
+    ica = CuBICA().fit(Y)
+    grid = seen.room.grid(step=config.grid_step)
+    shape = seen.room.grid_shape(step=config.grid_step)
+    G = transform(RatStream(seen.room, grid))
+    units = {"sfa": firing_maps(G, shape), "ica": firing_maps(ica.transform(G), shape)}
+    found: dict[str, Any] = {
+        "delta_mean": metrics.slowest(Y, UNITS).mean(),
+        "delta_oracle_mean": oracle(seen),
+        "decoding_error": decode_position(Y, seen.path.position, G, grid.position),
+    }
+    for kind, maps in units.items():
+        found |= {f"{kind}_{key}": value for key, value in maps.summary().items()}
+        found |= {f"{kind}_maps": maps.maps, f"{kind}_is_place_unit": maps.is_place_unit}
+    if rotates:
+        headings = {"step": ROTATION_STEP, "headings": ROTATION_HEADINGS}
+        turning = firing_maps(
+            transform(RatStream(seen.room, seen.room.grid(**headings))), seen.room.grid_shape(**headings)
+        )
+        found |= {"s_dir_slowest": turning.s_dir[:8], "direction_tuning": turning.direction_tuning[:8]}
+    return {name: np.asarray(value) for name, value in found.items()}
+
+
+def oracle(seen: RatStream) -> float:
+    """Mean slowness of the slowest features of position itself: cosines along both sides, and their products."""
+    place = (seen.path.position - MARGIN) / (np.array(seen.room.size) - 2 * MARGIN)
+    i, j = (waves.ravel()[1:] for waves in np.meshgrid(np.arange(ORACLE_WAVES), np.arange(ORACLE_WAVES)))
+    waves: Float64Array = np.cos(np.pi * place[:, :1] * i) * np.cos(np.pi * place[:, 1:] * j)
+    return float(metrics.slowest(waves, UNITS).mean())

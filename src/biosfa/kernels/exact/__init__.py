@@ -1,0 +1,30 @@
+"""Exact SFA: sums over a stream, and the eigenproblem that is solved from them."""
+
+from biosfa.kernels.exact.eigen import (
+    SlowDirections,
+    dependent_columns,
+    fixed_signs,
+    principal_directions,
+    reciprocal,
+    redundant_columns,
+    slow_directions,
+    slow_directions_within,
+    to_unit_variance,
+)
+from biosfa.kernels.exact.moments import Moments, accumulate, block_rows, differences
+
+__all__ = [
+    "Moments",
+    "SlowDirections",
+    "accumulate",
+    "block_rows",
+    "dependent_columns",
+    "differences",
+    "fixed_signs",
+    "principal_directions",
+    "reciprocal",
+    "redundant_columns",
+    "slow_directions",
+    "slow_directions_within",
+    "to_unit_variance",
+]

@@ -1,0 +1,180 @@
+"""Algorithms 1 and 2 in blocks, with the result of the sequential kernel: for large networks.
+
+Within a block W changes only along the block's own samples, W_t = W_0 + PᵀX, where the rows of X are x_{t0−1} and the
+block's samples, and the rows of P collect the coefficients of ΔW. So a_t = W_0 x_t + Pᵀ(X x_t): one product of
+the stacked [W; X] with the samples gives W_0 x_t and the Gram matrix together, a recurrence on k-vectors gives P, and a
+second product folds P back into W. Memory-bound work on W becomes two matrix products.
+"""
+
+import math
+
+import numpy as np
+from scipy.linalg.blas import get_blas_funcs
+
+from biosfa.kernels.jit import jit
+from biosfa.kernels.local.lines import (
+    REFRESH_GROWTH,
+    blend_rows,
+    combine,
+    forgetting,
+    iterate,
+    iterates,
+    learn_interneurons,
+    learn_nonnegative,
+    multiply,
+    prepare,
+    refresh,
+    runs_away,
+    shares,
+    shortening,
+    update_inverse,
+)
+from biosfa.kernels.local.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, STALENESS, Mode, State
+from biosfa.typing import BoolArray, FloatArray
+
+# Samples in a block: the Gram matrix costs BLOCK/2k of the two products with W, and small blocks use the BLAS poorly.
+BLOCK = 32
+
+
+def learn(
+    raw: FloatArray, starts: BoolArray, eta: FloatArray, rate: FloatArray, n_seen: int, mode: Mode, state: State
+) -> int:
+    """Learn from the rows of ``raw``; as :func:`biosfa.kernels.sequential.learn`, without ``mode.euler``."""
+    k, width = state.W.shape
+    gemm = get_blas_funcs("gemm", dtype=state.W.dtype)
+    Z = np.zeros((k + 1 + BLOCK, width), state.W.dtype)  # W, x_{t0−1}, and the block's samples
+    W, X = Z[:k], Z[k:]
+    W[:] = state.W
+    X[0] = state.x_prev[0]
+    power = np.empty(BLOCK)
+    power_prev = float(np.square(X[0]).sum())
+    P = np.empty((1 + BLOCK, k), state.W.dtype)
+    mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(state.gauge)
+    done = 0
+    while done < len(raw):
+        n = _length(rate[done : done + BLOCK])
+        block = slice(done, done + n)
+        mean_before[:], gauge_before[:] = state.mean, state.gauge
+        usable = prepare(raw[block], n_seen, mode, state.mean, state.gauge, X[1:], power)
+        # BLAS works on columns: to it, the transposed views are what the arrays are to us
+        products = gemm(1.0, X[1 : n + 1].T, Z[: k + 1 + n].T, trans_a=True).T
+        before = (gauge_before[MEAN_POWER], gauge_before[PEAK_POWER])
+        learned = _recur(
+            products, starts[block], eta[block], rate[block], n_seen, mode, state, power, power_prev, usable, before, P
+        )
+        if learned > 0:
+            power_prev = power[learned - 1]
+        gemm(1.0, X[: learned + 1].T, P[: learned + 1], beta=1.0, c=W.T, overwrite_c=True)
+        done += learned
+        X[0] = X[learned]
+        if learned < n:
+            state.mean[:] = mean_before
+            state.gauge[:STALENESS] = gauge_before[:STALENESS]
+            prepare(raw[block][:learned], n_seen, mode, state.mean, state.gauge, X[1:], power)
+            break
+        n_seen += learned
+    state.W[:] = W
+    state.x_prev[0] = X[0]
+    return done
+
+
+@jit
+def _length(rate: FloatArray) -> int:
+    """Samples before the rounding errors of Sherman–Morrison grow too large: all, unless η/τ comes near 1."""
+    growth = 0.0
+    for t in range(len(rate)):
+        growth -= math.log(1.0 - rate[t])
+        if growth > REFRESH_GROWTH:
+            return max(1, t)
+    return len(rate)
+
+
+@jit
+def _recur(
+    products: FloatArray,
+    starts: BoolArray,
+    eta: FloatArray,
+    rate: FloatArray,
+    n_seen: int,
+    mode: Mode,
+    state: State,
+    power: FloatArray,
+    power_prev: float,
+    usable: int,
+    before: tuple[float, float],
+    P: FloatArray,
+) -> int:
+    """The recurrence of one block: fills P, moves M and the outputs on; returns the samples learned from.
+
+    Row i < k of ``products`` is (W_0 x_t)_i; row k + s is x_{t0−1+s}·x_t. M and the moments, which nothing in the
+    block needs, are left to its end; what the variants need of M is learned at once.
+    """
+    M_inv, gauge, a_prev = state.M_inv, state.gauge, state.a_prev
+    y_prev = state.y_prev[0]
+    k, n = len(M_inv), len(starts)
+    x_share, x_prev_share = shares(mode.reversible)
+    share_x, share_x_prev = products.dtype.type(x_share), products.dtype.type(x_prev_share)
+    # within a block sums are in the precision of W; M, its inverse and the moments they are added to are float64
+    currents = np.empty((n, k), products.dtype)
+    differences = np.empty((n, k), products.dtype)
+    Y_bar = np.zeros((n, k), products.dtype)
+    lateral = np.zeros(n)
+    rho = np.empty(n)
+    y, a_after, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
+    P[:] = 0.0
+    mean_power, peak = before
+    awake = not mode.relative or mean_power > 0.0
+    for t in range(n):
+        a, difference, y_bar = currents[t], differences[t], Y_bar[t]
+        peak = max(peak, power[t])
+        awake = awake or power[t] > 0.0
+        for i in range(k):
+            a[i] = products[i, t]
+        combine(P[: t + 1], products[k:, t], a)
+        if iterates(mode):
+            iterate(a, state.M, state.L, y_prev, mode, y)
+        else:
+            multiply(M_inv, a, y)
+        learns = awake and not starts[t]
+        rise = 2.0 * eta[t] if learns else 0.0
+        step = a.dtype.type(rise * shortening(eta[t], power[t], mode.normalized))
+        step_prev = a.dtype.type(rise * shortening(eta[t], power_prev, mode.normalized)) * share_x_prev
+        own, overlap = a.dtype.type(power[t]), products[k + t, t] * step_prev
+        along_x, along_x_prev = P[t + 1], P[t]
+        square = 0.0
+        for i in range(k):
+            y_bar[i] = y[i] + y_prev[i]
+            along_x[i] = step * (share_x * y_bar[i] - a[i])
+        for i in range(k):
+            a_after[i] = a[i] + own * along_x[i] + overlap * y_bar[i]
+            square += a[i] * a[i] + a_after[i] * a_after[i]
+        if t == usable or runs_away(square, peak):
+            n = t
+            break
+        for i in range(k):
+            along_x_prev[i] += step_prev * y_bar[i]
+        for i in range(k):
+            difference[i] = a[i] - a_prev[i]
+            a_prev[i] = a_after[i]
+        rho[t] = forgetting(n_seen + t + 1, rate[t], mode.window)
+        if learns:
+            if mode.interneurons:
+                learn_interneurons(state.L, M_inv, y, 0.5 * rate[t], gauge, scratch)
+            elif mode.nonnegative:
+                learn_nonnegative(state.M, y_bar, rate[t])
+            else:
+                lateral[t] = rate[t]
+                update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)
+        y_prev[:] = y
+        power_prev = power[t]
+    if not (mode.interneurons or mode.nonnegative):
+        blend_rows(state.M, Y_bar[:n], lateral)
+        refresh(state.M, M_inv, gauge)
+    keep = blend_rows(state.S, currents[:n], rho)
+    state.weights[CURRENT] = 1.0 - keep * (1.0 - state.weights[CURRENT])
+    for t in range(n):
+        if starts[t]:  # an episode's first sample has no difference
+            rho[t] = 0.0
+    keep = blend_rows(state.D, differences[:n], rho)
+    state.weights[DIFFERENCE] = 1.0 - keep * (1.0 - state.weights[DIFFERENCE])
+    return n

@@ -1,0 +1,44 @@
+"""How networks learn: their rates, their state from one sample to the next, and what can be read from it."""
+
+from biosfa.learning._events import next_event
+from biosfa.learning._local_network import LocalNetwork
+from biosfa.learning._natural_network import NaturalNetwork
+from biosfa.learning._network import Network
+from biosfa.learning._pace import NONNEGATIVE_TAU, Pace
+from biosfa.learning._readout import read_out, solve_readout
+from biosfa.learning._recorder import Recorder, log_spaced
+from biosfa.learning._schedules import (
+    SCHEDULES,
+    Annealed,
+    InverseTime,
+    LearningRate,
+    Schedule,
+    check_learning_rate,
+    describe,
+    rates,
+)
+from biosfa.learning._watch import FAR_FROM_WHITE, Watch, look
+
+__all__ = [
+    "FAR_FROM_WHITE",
+    "NONNEGATIVE_TAU",
+    "SCHEDULES",
+    "Annealed",
+    "InverseTime",
+    "LearningRate",
+    "LocalNetwork",
+    "NaturalNetwork",
+    "Network",
+    "Pace",
+    "Recorder",
+    "Schedule",
+    "Watch",
+    "check_learning_rate",
+    "describe",
+    "log_spaced",
+    "look",
+    "next_event",
+    "rates",
+    "read_out",
+    "solve_readout",
+]

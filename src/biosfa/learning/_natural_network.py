@@ -1,0 +1,167 @@
+"""A network that learns by the natural gradient: centring, whitening, and the kernel behind them."""
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from biosfa.exceptions import DivergenceError
+from biosfa.kernels.exact import reciprocal
+from biosfa.kernels.local import CURRENT, Mode, centre
+from biosfa.kernels.natural import network as natural
+from biosfa.learning._network import Network, steps_within
+from biosfa.learning._readout import Readout, read_out
+from biosfa.learning._whitening import build_whitening
+from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+# Bytes of samples that are centred and whitened at a time: they stay in the second-level cache.
+PIECE_BYTES = 2**20
+
+
+class NaturalNetwork(Network):
+    """Bio-SFA on input that is whitened on the way; see :mod:`biosfa.kernels.natural`."""
+
+    advice = "Give more samples, use forget= for a stream that changes, and look for outliers"
+
+    def __init__(
+        self,
+        k: int,
+        m: int,
+        n_streams: int,
+        mode: Mode,
+        dtype: DTypeLike,
+        rng: np.random.RandomState,
+        rank: str | int,
+    ) -> None:
+        super().__init__(k, m, n_streams, mode, dtype)
+        self.state: natural.NaturalState = natural.initial_state(k, m, n_streams, dtype, rng)
+        self._mean = np.zeros(m)
+        self.x_prev = np.zeros((n_streams, m), dtype)
+        self.skipped = np.zeros(1)  # silent steps before the stream began to vary
+        self.whitening = build_whitening(m, dtype, mode.window * n_streams, rank, rng)
+
+    @property
+    def W(self) -> FloatArray:
+        """Feedforward weights of the k slow outputs, which are uncorrelated: M times the components."""
+        return (self.M @ self.readout().components).astype(self.dtype)
+
+    @property
+    def M(self) -> Float64Array:
+        """Lateral weights of the k slow outputs: at the optimum ⟨ȳȳᵀ⟩ = 4 − δ."""
+        delta = self.delta_values()
+        return np.diag(np.maximum(natural.M_MIN, 4.0 - np.nan_to_num(delta, nan=2.0)))
+
+    @property
+    def mean(self) -> Float64Array:
+        """Running mean of the input."""
+        return self._mean
+
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """The state: these very arrays."""
+        sums = {f"whitening.{name}": array for name, array in self.whitening.arrays().items()}
+        return {**self.state._asdict(), "mean": self._mean, "x_prev": self.x_prev, "skipped": self.skipped, **sums}
+
+    def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
+        """Learn from samples; see :class:`Network`. M follows from the outputs' slowness: its rate is not used."""
+        P = self.n_streams
+        rows = raw.reshape(-1, self.n_features)
+        steps = self._steps_before_overflow(rows)
+        silent = self._silent_steps(rows[: steps * P])
+        self._learn(rows[silent * P : steps * P], np.repeat(starts[silent:steps], P), np.repeat(eta[silent:steps], P))
+        self.n_samples += steps
+        self.n_updates += steps - int(np.count_nonzero(starts[:steps]))
+        if steps * P < len(rows):
+            self.raise_divergence(rows[steps * P], float(eta[: steps + 1].max()))
+
+    def _steps_before_overflow(self, rows: FloatArray) -> int:
+        """Whole steps before the first sample so large that its square, in whitened units, is not a number."""
+        limit = float(np.sqrt(np.finfo(self.dtype).max / self.n_features)) * 1e-3
+        loudest = max(1.0, float(self.whitening.scale.max(initial=0.0)))
+        return steps_within(rows, limit / loudest) // self.n_streams
+
+    def _silent_steps(self, rows: FloatArray) -> int:
+        """Steps at the very beginning that do not vary: they teach nothing, and do not count."""
+        P = self.n_streams
+        if self.n_samples > self.skipped[0]:
+            return 0
+        if self.n_samples == 0 and len(rows):
+            self.x_prev[:] = rows[0]
+        varies = (rows != self.x_prev[0]).any(axis=1)
+        silent = int(np.argmax(varies)) // P if varies.any() else len(rows) // P
+        self.skipped[0] += silent
+        return silent
+
+    def _learn(self, rows: FloatArray, starts: BoolArray, eta: Float64Array) -> None:
+        seen = max(0, self.n_samples - int(self.skipped[0])) * self.n_streams  # steps of this call may be skipped
+        size = max(1, PIECE_BYTES // (self.dtype.itemsize * self.n_features * natural.LARGEST_BLOCK))
+        size *= natural.LARGEST_BLOCK
+        buffers = np.empty((2, min(size, len(rows)), self.n_features), self.dtype)
+        done, due = 0, self.whitening.next_refresh(seen)
+        while done < len(rows):
+            end = min(len(rows), done + size, done + due - seen)
+            self._learn_piece(rows[done:end], starts[done:end], eta[done:end], seen, buffers)
+            seen += end - done
+            done = end
+            if seen == due:
+                self._refresh()
+                due = self.whitening.next_refresh(seen)
+
+    def _learn_piece(
+        self, rows: FloatArray, starts: BoolArray, eta: Float64Array, seen: int, buffers: FloatArray
+    ) -> None:
+        X, Z = buffers[0, : len(rows)], buffers[1, : len(rows)]
+        mode = self.mode._replace(window=self.whitening.window)
+        centre(rows, seen, mode.center, mode.window, self._mean, X, np.empty(len(rows)))
+        self.x_prev[:] = np.concatenate([self.x_prev, X[-self.n_streams :]])[-self.n_streams :]
+        self.whitening.take(X, Z)
+        natural.learn(Z, starts, eta, seen, self.k, mode, self.state)
+
+    def _refresh(self) -> None:
+        """Whiten with what was seen by now; the network computes what it did, but for its M."""
+        whitening, state = self.whitening, self.state
+        average, current = whitening.weights_of_input(state.W_mean), whitening.weights_of_input(state.W)
+        silent = not whitening.scale.any()
+        whitening.refresh()
+        if not whitening.scale.any():
+            return
+        if not silent:  # else the weights are those they began with
+            state.W_mean[:] = whitening.weights_of_white(average)
+            state.W[:] = whitening.weights_of_white(current)
+        natural.orthogonalise(state.W, state.M)
+        state.z_prev[:] = whitening.apply(self.x_prev)
+        state.v_prev[:] = state.z_prev @ state.W_mean.T
+
+    def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
+        """Learn from one sample; see :class:`Network`."""
+        if not np.isfinite(sample).all():  # else it would be in the sums before it is noticed
+            return False
+        try:
+            self.advance(sample[None], np.zeros(1, np.bool_), np.full(1, eta), np.full(1, rate))
+        except DivergenceError:
+            return False
+        return True
+
+    def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
+        """Raise DivergenceError for a sample whose square overflows."""
+        raise DivergenceError(self.n_updates + 1, eta, np.inf)
+
+    def effective_rate(self, eta: float) -> float:
+        """η of the open block, or η/(1 + 2η m) for the normalised step."""
+        eta = 1.0 / float(self.state.inverse_rate[0]) if self.mode.relative else eta
+        return eta / (1.0 + 2.0 * eta * self.n_features) if self.mode.normalized else eta
+
+    def readout(self) -> Readout:
+        """The k slowest directions in the span of the averaged weights."""
+        return read_out(self.k, self.state, self.whitening.weights_of_input(self.state.W_mean).astype(self.dtype))
+
+    def constraint_error(self) -> float:
+        """‖⟨yyᵀ⟩ − I‖²/k of the k slowest outputs, y = M⁻¹v with the currents v of the averaged weights."""
+        state = self.state
+        weight = float(state.weights[CURRENT])
+        if weight == 0.0:
+            return float("nan")
+        power, change = state.recent
+        slow = np.argsort(np.where(power > 0.0, change * reciprocal(power), np.inf))[: self.k]
+        whitened = state.S[np.ix_(slow, slow)] / (weight * np.outer(state.M[slow], state.M[slow]))
+        return float(np.square(whitened - np.eye(self.k)).sum() / self.k)

@@ -1,0 +1,55 @@
+"""Slow features from running moments of a network's outputs."""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from biosfa.kernels.exact import fixed_signs, slow_directions
+from biosfa.kernels.local import CURRENT, DIFFERENCE
+from biosfa.typing import Float64Array, FloatArray
+
+
+class Readout(NamedTuple):
+    """Slow features of a network, in order of slowness."""
+
+    components: Float64Array  # (k, m)
+    delta_values: Float64Array  # (k,), NaN where the input had no variance left
+
+
+class OutputMoments(Protocol):
+    """What knows weighted sums over its outputs, and over their differences."""
+
+    @property
+    def S(self) -> Float64Array:
+        """Σaaᵀ."""
+
+    @property
+    def D(self) -> Float64Array:
+        """Σȧȧᵀ."""
+
+    @property
+    def weights(self) -> Float64Array:
+        """Total weights of S and D."""
+
+
+def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike) -> Readout:
+    """The k slowest mixtures of outputs, from weighted sums S and D over their currents and differences of these."""
+    S, D, weights = state.S, state.D, state.weights
+    mixtures, delta_values = np.zeros((k, len(S))), np.full(k, np.nan)
+    # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
+    tolerance = 100 * len(S) * max(float(np.finfo(dtype).eps) ** 2, float(np.finfo(np.float64).eps))
+    loud = np.diag(S) > tolerance * np.diag(S).max()  # other outputs are nothing but rounding
+    if loud.any() and weights[DIFFERENCE] > 0.0:
+        S, D = S[np.ix_(loud, loud)] / weights[CURRENT], D[np.ix_(loud, loud)] / weights[DIFFERENCE]
+        solution = slow_directions(S, D, n_components=k, tolerance=tolerance)
+        found = len(solution.directions)
+        mixtures[:found, loud] = solution.directions
+        delta_values[:found] = solution.delta_values
+    return Readout(mixtures, delta_values)
+
+
+def read_out(k: int, state: OutputMoments, W: FloatArray) -> Readout:
+    """The k slowest directions in the span of W."""
+    mixtures, delta_values = solve_readout(k, state, W.dtype)
+    return Readout(fixed_signs(mixtures @ W), delta_values)

@@ -1,0 +1,225 @@
+"""Whitening of a stream with a covariance that is learned from it: all of C_xx, or its diagonal and a few directions.
+
+Both forms first bring each column to unit variance, u = x · scale, and then whiten the correlations, z = Bu. They take
+samples (:meth:`take`), and at times make B anew from what they saw (:meth:`refresh`). Weights of z are then turned into
+weights of the new z, so that the network computes what it did.
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import DTypeLike
+from scipy.linalg import cholesky, solve_triangular
+
+from biosfa.kernels.exact import reciprocal, to_unit_variance
+from biosfa.kernels.natural import LARGEST_BLOCK, add_product, add_scatter, add_squares, whiten_full, whiten_low_rank
+from biosfa.learning._events import next_event
+from biosfa.typing import Arrays, Float64Array, FloatArray
+
+# Largest number of columns for which all of C_xx is learned unless asked otherwise: beyond it, m² a sample is too much.
+FULL_COLUMNS = 512
+DEFAULT_RANK = 32
+
+
+class Whitening(ABC):
+    """An estimate of C_xx^−½, and the sums it is made from."""
+
+    interval: float  # samples between refreshes, as a share of those seen
+
+    def __init__(self, n_features: int, dtype: DTypeLike, window: float) -> None:
+        self.n_features = n_features
+        self.window = window  # samples that count
+        self.scale = np.zeros(n_features)
+        self.total = np.zeros(1)  # weight of the samples in the sums
+        self.dtype = np.dtype(dtype)
+
+    def next_refresh(self, n_seen: int) -> int:
+        """The number of samples at which the next refresh is due."""
+        return next_event(n_seen, first=2, grid=LARGEST_BLOCK, growth=self.interval, window=self.window)
+
+    def take(self, X: FloatArray, Z: FloatArray) -> None:
+        """Z ← whitened samples; they are taken into the sums, and X is used as scratch space."""
+        keep = 1.0 - 1.0 / self.window
+        left = keep ** len(X)
+        self.total *= left
+        self.total += len(X) if keep == 1.0 else (1.0 - left) * self.window  # Σ keepⁱ
+        self._take(X, Z, keep)
+
+    @property
+    def rounding(self) -> float:
+        """Variance below which a direction is taken for rounding, relative to a column's."""
+        return 100 * self.n_features * max(float(np.finfo(self.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
+
+    @abstractmethod
+    def _take(self, X: FloatArray, Z: FloatArray, keep: float) -> None:
+        """As :meth:`take`; of the sums each sample leaves ``keep``."""
+
+    @abstractmethod
+    def apply(self, X: FloatArray) -> FloatArray:
+        """Whitened samples."""
+
+    @abstractmethod
+    def weights_of_input(self, W: FloatArray) -> Float64Array:
+        """Weights of x that compute what weights W of z do."""
+
+    @abstractmethod
+    def refresh(self) -> None:
+        """Make the estimate anew from the sums."""
+
+    @abstractmethod
+    def weights_of_white(self, W: Float64Array) -> FloatArray:
+        """Weights of z that compute what weights W of x do; none along directions in which x does not vary."""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """The state; these very arrays can be written to."""
+
+
+class FullWhitening(Whitening):
+    """All of C_xx: O(m²) a sample, as much as the moments of exact SFA."""
+
+    interval = 0.125
+
+    def __init__(self, n_features: int, dtype: DTypeLike, window: float) -> None:
+        super().__init__(n_features, dtype, window)
+        self.scatter = np.zeros((n_features, n_features))
+        self.factor = np.eye(n_features)  # lower triangular: correlations = factor factorᵀ
+        self.whitener = np.eye(n_features, dtype=dtype)  # its inverse
+
+    def _take(self, X: FloatArray, Z: FloatArray, keep: float) -> None:
+        add_scatter(X, keep, self.scatter)
+        whiten_full(X, self.scale, self.whitener, Z)
+
+    def apply(self, X: FloatArray) -> FloatArray:
+        Z = np.empty_like(X)
+        whiten_full(X.copy(), self.scale, self.whitener, Z)
+        return Z
+
+    def weights_of_input(self, W: FloatArray) -> Float64Array:
+        return (W.astype(np.float64) @ self.whitener) * self.scale
+
+    def refresh(self) -> None:
+        covariance = self.scatter / max(1.0, float(self.total[0]))
+        self.scale[:] = to_unit_variance(covariance)
+        correlation = covariance * np.outer(self.scale, self.scale)
+        # Few samples say nothing about small eigenvalues: shrink to the diagonal, quickly less as they become more.
+        m, n = self.n_features, float(self.total[0])
+        shrinkage = max(min(1.0, (m / n) ** 3), self.rounding)
+        shrunk = (1.0 - shrinkage) * correlation
+        shrunk[np.diag_indices(m)] += shrinkage
+        np.fill_diagonal(shrunk, np.where(self.scale > 0.0, np.diag(shrunk), 1.0))
+        self.factor[:] = cholesky(shrunk, lower=True)
+        self.whitener[:] = solve_triangular(self.factor, np.eye(m), lower=True)
+
+    def weights_of_white(self, W: Float64Array) -> FloatArray:
+        n = float(self.total[0])
+        if n < 2 * self.n_features:  # directions not yet seen cannot be told from those that are not there
+            weights = (W * reciprocal(self.scale)) @ self.factor
+        else:  # times the covariance of z, which is 1 but for directions that are not there
+            weights = (((W * (self.scale > 0.0)) @ self.scatter) * self.scale / n) @ self.whitener.T
+        return weights.astype(self.dtype)
+
+    def arrays(self) -> Arrays:
+        return {
+            "scale": self.scale,
+            "total": self.total,
+            "scatter": self.scatter,
+            "factor": self.factor,
+            "whitener": self.whitener,
+        }
+
+
+class LowRankWhitening(Whitening):
+    """The diagonal of C_xx and the ``rank`` directions of largest variance that are left: O(m · rank) a sample.
+
+    The directions come from a power iteration: those of the last refresh are multiplied with the samples' covariance
+    since then (Nyström's approximation), which makes them those of the next.
+    """
+
+    interval = 0.5
+
+    def __init__(self, n_features: int, dtype: DTypeLike, window: float, rank: int, rng: np.random.RandomState) -> None:
+        super().__init__(n_features, dtype, window)
+        self.squares = np.zeros(n_features)
+        start, _ = np.linalg.qr(rng.standard_normal((n_features, rank)))
+        self.basis = np.ascontiguousarray(start.T, dtype=dtype)  # (rank, m) orthonormal rows
+        self.product = np.zeros((rank, n_features))  # Σ basis u uᵀ since the last refresh
+        self.since = np.zeros(1)  # samples in it
+        self.gain = np.zeros(rank)  # z = base · (u + basisᵀ (gain · basis u))
+        self.base = np.ones(1)
+
+    def _take(self, X: FloatArray, Z: FloatArray, keep: float) -> None:
+        add_squares(X, keep, self.squares)
+        p = whiten_low_rank(X, self.scale, self.basis, self.gain, float(self.base[0]), Z)
+        add_product(p, X, self.product)
+        self.since += len(X)
+
+    def apply(self, X: FloatArray) -> FloatArray:
+        Z = np.empty_like(X)
+        whiten_low_rank(X.copy(), self.scale, self.basis, self.gain, float(self.base[0]), Z)
+        return Z
+
+    def weights_of_input(self, W: FloatArray) -> Float64Array:
+        return self._symmetric(W.astype(np.float64), self.gain, float(self.base[0])) * self.scale
+
+    def weights_of_white(self, W: Float64Array) -> FloatArray:
+        scaled = W * reciprocal(self.scale)
+        return self._symmetric(scaled, 1.0 / (1.0 + self.gain) - 1.0, 1.0 / float(self.base[0])).astype(self.dtype)
+
+    def _symmetric(self, W: Float64Array, gain: Float64Array, base: float) -> Float64Array:
+        """W (I + basisᵀ diag(gain) basis), times base."""
+        basis = self.basis.astype(np.float64)
+        return base * (W + ((W @ basis.T) * gain) @ basis)
+
+    def refresh(self) -> None:
+        before = self.scale.copy()
+        variance = self.squares / max(1.0, float(self.total[0]))
+        self.scale[:] = reciprocal(np.sqrt(variance))
+        # below a few samples a direction, and where the scale was not known, the product says nothing
+        if float(self.since[0]) >= 4 * len(self.basis) and before.any():
+            product = self.product * (self.scale * reciprocal(before)) / float(self.since[0])
+            inner = product @ self.basis.T.astype(np.float64)
+            variances, mixing = np.linalg.eigh(0.5 * (inner + inner.T))
+            kept = variances > self.rounding * max(float(variances[-1]), 0.0)
+            sketch = (mixing[:, kept] / np.sqrt(variances[kept])).T @ product
+            _, singular, basis = np.linalg.svd(sketch, full_matrices=False)
+            self.basis[:] = self._completed(basis)
+            spectrum = np.zeros(len(self.basis))
+            spectrum[: len(basis)] = singular**2
+            active = int(np.count_nonzero(self.scale))
+            rest = max((active - spectrum.sum()) / max(1, active - len(basis)), 1.0 / max(1, active))
+            stronger = spectrum > rest
+            self.gain[:] = np.where(stronger, np.sqrt(rest / np.where(stronger, spectrum, 1.0)) - 1.0, 0.0)
+            self.base[0] = 1.0 / np.sqrt(rest)
+        self.product[:] = 0.0
+        self.since[0] = 0.0
+
+    def _completed(self, basis: Float64Array) -> Float64Array:
+        """The basis with random directions in place of those along which nothing varies now: something may later."""
+        missing = len(self.basis) - len(basis)
+        rng = np.random.RandomState(int(self.total[0]) % 2**32)
+        rows = np.concatenate([basis, rng.standard_normal((missing, self.n_features))])
+        Q, R = np.linalg.qr(rows.T)
+        return (Q * np.sign(np.diag(R))).T
+
+    def arrays(self) -> Arrays:
+        return {
+            "scale": self.scale,
+            "total": self.total,
+            "squares": self.squares,
+            "basis": self.basis,
+            "product": self.product,
+            "since": self.since,
+            "gain": self.gain,
+            "base": self.base,
+        }
+
+
+def build_whitening(
+    n_features: int, dtype: DTypeLike, window: float, rank: str | int, rng: np.random.RandomState
+) -> Whitening:
+    """The form that was asked for; "auto" is all of C_xx as long as that is cheap."""
+    if rank == "full" or (rank == "auto" and n_features <= FULL_COLUMNS):
+        return FullWhitening(n_features, dtype, window)
+    wanted = DEFAULT_RANK if isinstance(rank, str) else rank
+    return LowRankWhitening(n_features, dtype, window, min(wanted, n_features), rng)

@@ -1,0 +1,45 @@
+"""Slow features of files, written to a file."""
+
+from pathlib import Path
+from typing import Any
+
+from biosfa.estimators import Projection, SlowFeatureEstimator, load
+from biosfa.exceptions import InputError
+from biosfa.io import Stream, open_stream
+from biosfa.io.tables import STDIN, create_table, standard_input
+from biosfa.presentation.progress import Progress
+from biosfa.recordings.run import check_target
+
+
+def slow_model(path: str) -> SlowFeatureEstimator:
+    """A model of slow features from a file."""
+    model = load(path)
+    if not isinstance(model, SlowFeatureEstimator):
+        raise InputError(f"{path} holds a {type(model).__name__}, which does not take rows of samples")
+    return model
+
+
+def stream_for(model: SlowFeatureEstimator, source: Any, **options: Any) -> Stream:
+    """Input for a model: the columns that it was fitted to, by name if they have names."""
+    if options.get("columns") is None and hasattr(model, "feature_names_in_"):
+        options["columns"] = [str(name) for name in model.feature_names_in_]
+    stream = open_stream(standard_input() if source == [STDIN] else source, **options)
+    model._check_columns(stream)
+    return stream
+
+
+def transform(model_path: str, inputs: list[str], out: str, **options: Any) -> int:
+    """Write the slow features of some inputs to a file, one row for each of theirs; returns how many."""
+    if out != STDIN and not out.lower().endswith(".zarr"):
+        check_target(Path(out), [model_path, *inputs])
+    model = slow_model(model_path)
+    stream = stream_for(model, inputs, **options)
+    names = [f"slow{i}" for i in range(len(model.components_))]
+    n_rows = 0
+    with Progress("transform", total=None, unit="samples") as progress, create_table(out, names) as table:
+        projection = Projection.of(model)
+        for chunk in stream:
+            table.write(projection.features(chunk))
+            n_rows += chunk.n_rows
+            progress.reach(stream.fraction(chunk.position), n_rows)
+    return n_rows

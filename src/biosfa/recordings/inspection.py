@@ -1,0 +1,136 @@
+"""What is in a model file, for people and for programs."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biosfa import metrics
+from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimator, load_model
+from biosfa.io.model_file import read_model
+from biosfa.recordings.run import KIND
+from biosfa.rivals import OnlineRival
+
+SHOWN = 20  # features, and names of columns, that are listed one by one
+
+
+def inspect(path: str) -> dict[str, Any]:
+    """Settings, samples seen, slowness, and the health of the weights, as JSON data."""
+    model = read_model(path)
+    found: dict[str, Any] = {"file": path, "bytes": Path(path).stat().st_size, "kind": model.kind}
+    if model.kind == KIND:
+        settings = model.settings
+        position = settings["fitting"]["position"] or {"n_rows": 0}
+        return found | {
+            "options": settings["options"],
+            "epoch": settings["fitting"]["epoch"],
+            "rows_in_this_pass": position["n_rows"],
+        }
+    estimator = load_model(path, model)
+    found["parameters"] = model.settings.get("parameters", {})
+    if isinstance(estimator, SlowFeatureEstimator):
+        found |= _of_slow_features(estimator)
+    found["arrays"] = {name: list(array.shape) for name, array in sorted(model.arrays.items())}
+    if "origin" in model.settings:
+        found["origin"] = model.settings["origin"]
+    return found
+
+
+def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
+    names = getattr(estimator, "feature_names_in_", None)
+    found: dict[str, Any] = {
+        "n_features_in": estimator.n_features_in_,
+        "feature_names_in": None if names is None else [str(name) for name in names],
+        "n_expanded": estimator._signal.n_features_out,
+        "open_episode": bool(estimator._open),
+        "n_samples_seen": estimator.n_samples_seen_,
+        "n_skipped": estimator.n_skipped_,
+        "n_broken_pairs": estimator.n_broken_pairs_,
+    }
+    if isinstance(estimator, NetworkEstimator | OnlineRival):
+        found["n_updates"] = estimator.n_updates_
+    if not hasattr(estimator, "components_"):
+        return found | {"delta_values": [], "timescales": [], "health": {"warning": "too few samples for features"}}
+    delta, lag = estimator.delta_values_, getattr(estimator, "lag", 1)
+    found["delta_values"] = _numbers(delta)
+    found["timescales"] = _numbers(metrics.timescales(delta, lag=lag))
+    weights = estimator.components_
+    health: dict[str, Any] = {"finite": bool(np.isfinite(weights).all())}
+    if isinstance(estimator, SFA):
+        health |= {"rank": int(estimator.rank_), "columns": len(weights.T)}
+    if isinstance(estimator, NetworkEstimator):
+        watch = estimator.watch()
+        if isinstance(estimator, BioSFA):
+            health["condition_of_M"] = _number(np.linalg.cond(estimator.M_))
+        health |= {
+            "constraint_error": _number(watch.constraint_error),
+            "learning_rate": _number(watch.learning_rate),
+            "warning": watch.warning,
+        }
+    return found | {"health": health}
+
+
+def _numbers(values: Any) -> list[float | None]:
+    return [_number(value) for value in values]
+
+
+def _number(value: Any) -> float | None:
+    """What JSON can hold: no NaN, and nothing infinite."""
+    return float(value) if np.isfinite(value) else None
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """The same as lines of text."""
+    lines = [f"{found['file']}: {found['kind']}, {found['bytes']:,} bytes"]
+
+    def say(title: str, text: object) -> None:
+        lines.append(f"{title:<12} {text}")
+
+    if found["kind"] == KIND:
+        options = {name: value for name, value in found["options"].items() if value not in (None, False)}
+        say("checkpoint", f"{found['rows_in_this_pass']:,} rows of pass {found['epoch'] + 1}")
+        say("options", ", ".join(f"{name}={value!r}" for name, value in options.items()))
+        return "\n".join(lines)
+    say("settings", ", ".join(f"{name}={value!r}" for name, value in found["parameters"].items() if value is not None))
+    if "delta_values" not in found:
+        say("arrays", ", ".join(f"{name} {tuple(shape)}" for name, shape in found["arrays"].items()))
+        return "\n".join(lines)
+    names = found["feature_names_in"]
+    listed = "" if names is None else ": " + ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
+    say("input", f"{found['n_features_in']} columns{listed}")
+    if found["n_expanded"] != found["n_features_in"]:
+        say("expanded", f"to {found['n_expanded']:,}")
+    if "origin" in found:
+        say("from", ", ".join(found["origin"]["inputs"][:SHOWN]))
+        if found["origin"]["constant_columns"]:
+            say("constant", ", ".join(found["origin"]["constant_columns"][:SHOWN]))
+    updates = f", {found['n_updates']:,} updates" if "n_updates" in found else ""
+    say(
+        "seen",
+        f"{found['n_samples_seen']:,} samples{updates}; {'an' if found['open_episode'] else 'no'} episode is open",
+    )
+    if found["n_skipped"] or found["n_broken_pairs"]:
+        say("gaps", f"{found['n_skipped']:,} samples skipped, {found['n_broken_pairs']:,} pairs parted")
+    health = found["health"]
+    words = []
+    if "finite" in health:
+        words.append("weights are finite" if health["finite"] else "WEIGHTS ARE NOT FINITE")
+    if "rank" in health:
+        words.append(f"rank {health['rank']:,} of {health['columns']:,} columns")
+    for key in ("constraint_error", "condition_of_M", "learning_rate"):
+        if key in health:
+            words.append(f"{key.replace('_', ' ')} {_word(health[key], '.2g')}")
+    if words:
+        say("health", ", ".join(words))
+    if health.get("warning"):
+        say("warning", health["warning"])
+    lines.append(f"{'feature':<12} {'δ':>10}  {'timescale':>10}")
+    for i, (delta, time) in enumerate(zip(found["delta_values"][:SHOWN], found["timescales"], strict=False)):
+        lines.append(f"slow{i:<8} {_word(delta, '.4g'):>10}  {_word(time, '.4g'):>10}")
+    if len(found["delta_values"]) > SHOWN:
+        lines.append(f"… and {len(found['delta_values']) - SHOWN} more (--json has them all)")
+    return "\n".join(lines)
+
+
+def _word(value: float | None, form: str) -> str:
+    return "–" if value is None else format(value, form)

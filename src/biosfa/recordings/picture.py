@@ -1,0 +1,141 @@
+"""A picture of what a model finds in a recording: features over time, how slow they are by chance, weights."""
+
+import warnings
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from biosfa import metrics
+from biosfa.episodes import episode_lengths
+from biosfa.estimators import SFA, Projection, SlowFeatureEstimator
+from biosfa.exceptions import InputError, RankDeficiencyWarning, ShortEpisodeWarning
+from biosfa.io import Chunk, Stream
+from biosfa.presentation.progress import Progress
+from biosfa.presentation.style import COLORS, figure
+from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+ROWS = 100_000  # of the input that are looked at
+FEWEST = 10
+SURROGATES = 20
+SHUFFLED, ROWS_A_COLUMN = 10_000, 20  # samples of a shuffled input, at least: in all, and for each expanded column
+FEATURES = 6  # drawn over time
+COLUMNS = 40  # drawn of the weights, those of largest weight
+POINTS = 4000  # along the time axis
+
+
+class Found(NamedTuple):
+    """What the picture shows."""
+
+    delta_values: Float64Array  # slowness of the features
+    surrogates: Float64Array  # of those of inputs that were shuffled in time, one row for each
+    real: BoolArray  # which features are slower than any of these
+
+
+def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 0) -> Found:
+    """Draw the picture."""
+    chunk = _first_rows(stream)
+    projection = Projection.of(model)
+    rows = projection.signal.reduce(chunk.samples)
+    plan = projection.signal.plan(rows, chunk.starts, continued=False)
+    Y = projection.project(plan)
+    delta = metrics.slowness(Y, episode_lengths(plan.starts), getattr(model, "lag", 1))
+    by_chance = surrogates(model, rows, chunk.starts, seed)
+    real = delta < by_chance[:, 0].min()
+    with figure(9.5, 8.5) as drawn:
+        top, bottom = np.asarray(drawn.subfigures(2, 1, height_ratios=[1.3, 1.0], squeeze=False))[:, 0]
+        shown = min(FEATURES, Y.shape[1])
+        _draw_features(top.subplots(shown, 1, sharex=True, squeeze=False)[:, 0], Y, plan.starts, delta)
+        left, right = bottom.subplots(1, 2, width_ratios=[1.0, 1.2])
+        _draw_slowness(left, delta, by_chance, real)
+        spread = next(projection.signal.pieces(plan))[0].std(axis=0)
+        _draw_weights(right, model.expanded_feature_names(), projection.components * spread, real)
+        drawn.savefig(out, dpi=150)
+    return Found(delta, by_chance, real)
+
+
+def surrogates(model: SlowFeatureEstimator, rows: FloatArray, starts: BoolArray, seed: int) -> Float64Array:
+    """Slowness of the slowest features of (reduced) samples in random order, one row for each shuffling."""
+    k, m = model.components_.shape
+    n = min(len(rows), max(SHUFFLED, ROWS_A_COLUMN * m))
+    lengths = episode_lengths(starts[:n])
+    rng = np.random.default_rng(seed)
+    found = []
+    with warnings.catch_warnings(), Progress("shuffled inputs", total=SURROGATES, unit="inputs") as progress:
+        warnings.simplefilter("ignore", RankDeficiencyWarning)  # was said when the model was fitted
+        warnings.simplefilter("ignore", ShortEpisodeWarning)
+        for _ in range(SURROGATES):
+            sfa = SFA(k, n_delays=model.n_delays, expansion=model.expansion_, lag=getattr(model, "lag", 1))
+            found.append(sfa.fit(rng.permutation(rows)[:n], lengths=lengths).delta_values_)
+            progress.advance(1)
+    return np.array(found)
+
+
+def _first_rows(stream: Stream) -> Chunk:
+    """The beginning of a stream, as one chunk."""
+    chunks: list[Chunk] = []
+    for chunk in stream:
+        chunks.append(chunk)
+        if sum(len(each.samples) for each in chunks) >= ROWS:
+            break
+    if sum(len(each.samples) for each in chunks) < FEWEST:
+        raise InputError(f"there are fewer than {FEWEST} samples to draw")
+    samples = np.concatenate([each.samples for each in chunks])[:ROWS]
+    return chunks[-1]._replace(samples=samples, starts=np.concatenate([each.starts for each in chunks])[:ROWS])
+
+
+def _draw_features(axes: list[Axes], Y: FloatArray, begins: BoolArray, delta: Float64Array) -> None:
+    every = max(1, len(Y) // POINTS)
+    cuts = [*np.flatnonzero(begins), len(Y)]
+    for i, each in enumerate(axes):
+        for begin, end in pairwise(cuts):
+            each.plot(np.arange(begin, end, every), Y[begin:end:every, i], color=COLORS["bio-sfa"], lw=0.8)
+        each.set_ylabel(f"slow{i}", rotation=0, ha="right", va="center")
+        each.set_title(f"δ = {delta[i]:.3g}", loc="right", fontsize=8, pad=2)
+        each.spines["bottom"].set_visible(i == len(axes) - 1)
+        each.tick_params(bottom=i == len(axes) - 1)
+        each.margins(x=0.01)
+    axes[0].set_title("slow features", loc="left")
+    axes[-1].set_xlabel("sample")
+
+
+def _draw_slowness(axes: Axes, delta: Float64Array, by_chance: Float64Array, real: BoolArray) -> None:
+    number, color = np.arange(len(delta)), COLORS["bio-sfa"]
+    low, high = by_chance.min(axis=0), by_chance.max(axis=0)
+    axes.vlines(number, low, high, color=COLORS["series"], alpha=0.3, lw=4)
+    axes.plot(
+        number, by_chance.mean(axis=0), color=COLORS["series"], lw=1, ls="--", marker="_", label="shuffled in time"
+    )
+    axes.plot(number, delta, color=color, lw=1, zorder=1)
+    axes.scatter(number, delta, s=28, zorder=2, edgecolor=color, facecolor=np.where(real, color, "white"))
+    axes.scatter([], [], s=28, color=color, label="slower than any shuffled")
+    axes.scatter([], [], s=28, edgecolor=color, facecolor="white", label="not slower than chance")
+    axes.set(xlabel="feature", ylabel="slowness δ", title="how slow, and how slow by chance", yscale="log")
+    _integers(axes, len(delta))
+    axes.legend(loc="best")
+
+
+def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array, real: BoolArray) -> None:
+    """Weights of each feature, of the columns that matter most to those that are slower than chance."""
+    largest = np.abs(weights).max(axis=1, keepdims=True)
+    shares = weights / np.where(largest > 0.0, largest, 1.0)
+    weight = np.abs(shares[real] if real.any() else shares).max(axis=0)
+    strongest = np.sort(np.argsort(-weight, kind="stable")[:COLUMNS])
+    image = axes.imshow(
+        shares[:, strongest].T, aspect="auto", cmap="RdBu_r", vmin=-1.0, vmax=1.0, interpolation="nearest"
+    )
+    axes.set_yticks(range(len(strongest)), names[strongest], fontsize=max(4.5, min(8.0, 160 / len(strongest))))
+    which = f", {COLUMNS} of {len(names):,} columns" if len(strongest) < len(names) else ""
+    axes.set(xlabel="feature", title=f"weights × spread of the column{which}; the largest is 1", aspect="auto")
+    axes.title.set_fontsize(8)
+    _integers(axes, len(weights))
+    axes.spines[:].set_visible(False)
+    axes.figure.colorbar(image, ax=axes, shrink=0.8)
+
+
+def _integers(axes: Axes, n_features: int) -> None:
+    """Ticks at features, not between them."""
+    axes.set_xlim(-0.5, n_features - 0.5)
+    axes.set_xticks(range(0, n_features, 1 + n_features // 11))

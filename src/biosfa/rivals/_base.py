@@ -1,0 +1,194 @@
+"""What the rivals of Bio-SFA share: a stream of samples, a state that a kernel moves on, and how it is read."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from biosfa.estimators import Episodes, SlowFeatureEstimator
+from biosfa.io import Position, Stream
+from biosfa.learning import LearningRate, Schedule, check_learning_rate, rates, read_out, solve_readout
+from biosfa.signal import Reduction, SignalPath
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
+from biosfa.validation import check_count
+
+
+class OnlineRival(SlowFeatureEstimator):
+    """Base of the online learners that Bio-SFA is compared with."""
+
+    n_components: int
+    learning_rate: LearningRate
+    random_state: Any
+    _automatic: Schedule | float  # what "auto" is
+    _state: Any
+
+    def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+        """Forget everything, then learn from X in ``n_epochs`` passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or Stream
+            Samples in order of time; or a stream of them, from :func:`biosfa.io.open_stream`.
+        y : ignored
+        lengths : array-like of int, optional
+            Rows of the episodes in X, one after the other; without it X is one episode.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, lengths)
+
+    def partial_fit(
+        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, starts: ArrayLike | None = None
+    ) -> Self:
+        """Learn from a further chunk of any size; the result does not depend on how a stream is cut into chunks.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples that follow those of the last call.
+        y : ignored
+        lengths : array-like of int, optional
+            Rows of the episodes in X, one after the other, each whole; the open episode is closed before. Without it X
+            continues the open episode.
+        starts : array-like of bool, optional
+            Instead of ``lengths``: which rows begin an episode. The last one stays open.
+
+        Returns
+        -------
+        self
+        """
+        return self._partial_fit(X, lengths, starts)
+
+    def learn_one(self, x: ArrayLike) -> Self:
+        """Learn from one sample, the next of the open episode.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            The sample.
+
+        Returns
+        -------
+        self
+        """
+        sample = np.asarray(x)
+        if sample.ndim != 1:
+            raise ValueError(f"x must have the shape (n_features,); got {sample.shape}")
+        return self.partial_fit(sample[None])
+
+    @property
+    def components_(self) -> Float64Array:
+        """Directions in the expanded signal, in order of slowness."""
+        return read_out(self.n_components, self._state, self._weights()).components
+
+    @property
+    def delta_values_(self) -> Float64Array:
+        """Slowness of the features, from running moments."""
+        return solve_readout(self.n_components, self._state, np.float64).delta_values
+
+    @property
+    def mean_(self) -> Float64Array:
+        """Running mean of the expanded signal."""
+        mean: Float64Array = self._state.mean.copy()
+        return mean
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Samples so far."""
+        return self._n_samples
+
+    @property
+    def n_updates_(self) -> int:
+        """Updates so far: all samples but the first of each episode."""
+        return self._n_updates
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_state")
+
+    @abstractmethod
+    def _initial(self, m: int, rng: np.random.RandomState) -> Any:
+        """The state before the first sample."""
+
+    @abstractmethod
+    def _advance(self, X: Float64Array, starts: BoolArray, eta: Float64Array) -> None:
+        """Move the state on."""
+
+    @abstractmethod
+    def _weights(self) -> Float64Array:
+        """The linear map (k × m) that the outputs are of the input."""
+
+    def _check_parameters(self) -> None:
+        self._check_signal_parameters()
+        check_count("n_components", self.n_components)
+        check_count("n_epochs", self.n_epochs)
+        check_learning_rate(self.learning_rate)
+
+    def _rows_needed(self) -> int:
+        return self.n_delays + 1
+
+    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None) -> None:
+        signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
+        m = signal.n_features_out
+        if self.n_components > m:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds the number of (expanded) features, n_features = {m}"
+            )
+        self._signal = signal
+        self._state = self._initial(m, check_random_state(self.random_state))
+        self._n_samples, self._n_updates = 0, 0
+        self._freeze()
+        self._open = False
+
+    def _take(self, X: FloatArray, starts: BoolArray) -> None:
+        # a copy: an estimator that could not learn from a chunk keeps the state it had before
+        self._state = type(self._state)(*(array.copy() for array in self._state))
+        rows = self._signal.reduce(X)
+        plan = self._signal.plan(rows, starts, continued=True)
+        schedule = self._automatic if isinstance(self.learning_rate, str) else self.learning_rate
+        for x, piece in self._signal.pieces(plan):
+            begins = plan.starts[piece]
+            eta = np.zeros(len(begins))
+            eta[~begins] = rates(schedule, self._n_updates + 1, int(np.count_nonzero(~begins)))
+            self._advance(np.ascontiguousarray(x, dtype=np.float64), begins, eta)
+            self._n_samples += len(begins)
+            self._n_updates += int(np.count_nonzero(~begins))
+        if not all(np.isfinite(array).all() for array in self._state):
+            raise ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
+        self._signal.remember(rows, starts)
+        self._open = True
+
+    def _finish(self, position: Position, episodes: Episodes) -> None:
+        if self._n_updates == 0:
+            raise ValueError(f"no episode of X has the {self.n_delays + 1} rows that an update needs")
+        super()._finish(position, episodes)
+
+    def _scalars(self) -> dict[str, Any]:
+        return {"n_samples": self._n_samples, "n_updates": self._n_updates}
+
+    def _arrays(self) -> Arrays:
+        return {f"state.{name}": array for name, array in self._state._asdict().items()}
+
+    def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
+        m = self._signal.n_features_out
+        if self.n_components * m > sum(array.size for array in arrays.values()):
+            raise ValueError("its arrays are too small for its settings")
+        blank = self._initial(m, np.random.RandomState(0))
+        held = {name.removeprefix("state."): array for name, array in arrays.items()}
+        for name, array in blank._asdict().items():
+            if held[name].shape != array.shape or held[name].dtype != np.float64:
+                raise ValueError(f"{name} is {held[name].dtype} of shape {held[name].shape}, not {array.shape}")
+        self._state = type(blank)(**{name: np.ascontiguousarray(held[name]) for name in blank._fields})
+        self._n_samples, self._n_updates = int(scalars["n_samples"]), int(scalars["n_updates"])
+
+
+def blank_moments(k: int) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """S, D and their weights, before the first sample."""
+    return np.zeros((k, k)), np.zeros((k, k)), np.zeros(2)

@@ -1,0 +1,122 @@
+"""Incremental SFA: principal components for whitening, then minor components of the difference."""
+
+from typing import Any
+
+import numpy as np
+
+from biosfa.kernels.rivals import IncrementalState, learn_incremental
+from biosfa.learning import InverseTime, LearningRate
+from biosfa.rivals._base import OnlineRival, blank_moments
+from biosfa.typing import BoolArray, Float64Array
+from biosfa.validation import check_count
+
+
+class IncrementalSFA(OnlineRival):
+    """Incremental slow feature analysis (Kompella, Luciw & Schmidhuber 2012).
+
+    Candid covariance-free incremental PCA with amnesic averaging whitens the input; covariance-free minor component
+    analysis of the whitened difference, each component pushed away from those before it, finds the slow features. No
+    covariance is stored: memory and time a sample are O(K(m + k²)) for K whitened directions. Its rules are not local.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features k.
+    n_whitened : int, optional
+        Principal components K that are kept for whitening; all by default.
+    pca : int, optional
+        Principal components that samples are reduced to first. Found by :meth:`fit` in a first pass, by
+        :meth:`partial_fit` from the first chunk.
+    expansion : None, "quadratic" or transformer, default=None
+        What is done to each (delayed) sample first.
+    n_delays : int, default=1
+        Samples in a delay vector; 1 is no embedding.
+    learning_rate : "auto", float, schedule or callable, default="auto"
+        Rate of the minor components, a function of the number of the update; 1/(50 + t/100) by default. Principal
+        components average over the stream.
+    missing : {"raise", "break"}, default="raise"
+        What to do about a sample with a NaN: an error that names it, or leave it out and end the episode there.
+    n_epochs : int, default=1
+        Passes of :meth:`fit` over the data.
+    random_state : int, RandomState or None, default=None
+        For the initial weights.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, m)
+        Directions in the expanded signal, in order of slowness, each of unit variance on the recent stream.
+    delta_values_ : array of shape (n_components,)
+        Slowness of the features, from running moments.
+    mean_ : array of shape (m,)
+        Running mean of the expanded signal.
+    n_samples_seen_, n_updates_ : int
+        Samples so far, and updates: all samples but the first of each episode.
+    n_features_in_ : int
+        Number of input features.
+
+    See Also
+    --------
+    BioSFA : Local rules, O(km) a sample.
+
+    References
+    ----------
+    V. R. Kompella, M. Luciw, J. Schmidhuber. Incremental slow feature analysis: adaptive low-complexity slow feature
+    updating from high-dimensional input streams. Neural Computation 24, 2012.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.rivals import IncrementalSFA
+    >>> t = np.arange(20000)
+    >>> slow, fast = np.sin(t / 50), np.sin(t / 3)
+    >>> X = np.stack([slow + fast, slow - fast], axis=1)
+    >>> net = IncrementalSFA(1, random_state=0).fit(X)
+    >>> float(abs(np.corrcoef(net.transform(X)[:, 0], slow)[0, 1]).round(2))
+    1.0
+    """
+
+    _structural = (*OnlineRival._structural, "n_whitened")
+    _automatic = InverseTime(50.0, 0.01)
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_whitened: int | None = None,
+        pca: int | None = None,
+        expansion: Any = None,
+        n_delays: int = 1,
+        learning_rate: LearningRate = "auto",
+        missing: str = "raise",
+        n_epochs: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_whitened = n_whitened
+        self.pca = pca
+        self.expansion = expansion
+        self.n_delays = n_delays
+        self.learning_rate = learning_rate
+        self.missing = missing
+        self.n_epochs = n_epochs
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.n_whitened is not None and check_count("n_whitened", self.n_whitened) < self.n_components:
+            raise ValueError(f"n_whitened={self.n_whitened} is less than n_components={self.n_components}")
+
+    def _initial(self, m: int, rng: np.random.RandomState) -> IncrementalState:
+        k, K = self.n_components, min(m, self.n_whitened or m)
+        W = np.linalg.qr(rng.standard_normal((K, k)))[0].T.copy()  # of unit length
+        return IncrementalState(np.zeros(m), np.zeros(m), np.zeros((K, m)), W, np.zeros(K), *blank_moments(k))
+
+    def _advance(self, X: Float64Array, starts: BoolArray, eta: Float64Array) -> None:
+        learn_incremental(self._state, X, starts, self._n_samples, eta)
+
+    def _weights(self) -> Float64Array:
+        V = self._state.V
+        length = np.sqrt(np.square(V).sum(axis=1))
+        scale = np.divide(1.0, length**1.5, out=np.zeros_like(length), where=length > 0.0)
+        weights: Float64Array = (self._state.W * scale) @ V
+        return weights

@@ -1,0 +1,71 @@
+"""Delay embedding as a scikit-learn transformer."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from biosfa.episodes import episode_starts
+from biosfa.kernels.embedding import delay_index, gather_delays
+from biosfa.typing import FloatArray
+from biosfa.validation import check_count, check_samples, keep_index
+
+
+class TimeEmbedding(TransformerMixin, BaseEstimator):
+    """Delay vectors (x_t, x_{t−1}, …, x_{t−n_delays+1}), within episodes.
+
+    The first ``n_delays`` − 1 rows of an episode have no full delay vector and are dropped: the output has fewer rows
+    than the input, as that of :class:`SFA` and :class:`BioSFA` with ``n_delays`` has. Drop the same rows of targets.
+
+    Parameters
+    ----------
+    n_delays : int, default=2
+        Samples in a delay vector, the newest first.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of input features.
+
+    Examples
+    --------
+    >>> from biosfa import TimeEmbedding
+    >>> TimeEmbedding(n_delays=2).fit_transform([[1.0], [2.0], [3.0]])
+    array([[2., 1.],
+           [3., 2.]])
+    """
+
+    def __init__(self, n_delays: int = 2) -> None:
+        self.n_delays = n_delays
+
+    def fit(self, X: ArrayLike, y: object = None) -> "TimeEmbedding":
+        """Learn the number of features of X; the values do not matter."""
+        check_count("n_delays", self.n_delays)
+        check_samples(self, X, reset=True)
+        return self
+
+    def transform(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
+        """Delay vectors of X; ``lengths`` are the rows of its episodes, one after the other."""
+        check_is_fitted(self)
+        samples = check_samples(self, X, reset=False)
+        starts = episode_starts(len(samples), lengths, open_episode=False)
+        index, _ = delay_index(starts, self.n_delays)
+        embedded: FloatArray = keep_index(self, gather_delays(samples, index, self.n_delays), X, index)
+        return embedded
+
+    def fit_transform(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> FloatArray:
+        """Fit to X, then transform it."""
+        return self.fit(X).transform(X, lengths=lengths)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray[Any, Any]:
+        """Names such as ``x0`` and ``x0[t-1]``."""
+        check_is_fitted(self)
+        return delayed_names(_check_feature_names_in(self, input_features), self.n_delays)
+
+
+def delayed_names(names: np.ndarray[Any, Any], n_delays: int) -> np.ndarray[Any, Any]:
+    """Names of the columns of delay vectors."""
+    delayed = [name if delay == 0 else f"{name}[t-{delay}]" for delay in range(n_delays) for name in names]
+    return np.asarray(delayed, dtype=object)

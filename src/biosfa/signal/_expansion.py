@@ -1,0 +1,52 @@
+"""The quadratic expansion as a scikit-learn transformer."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from biosfa.kernels.expansion import quadratic, quadratic_size
+from biosfa.typing import FloatArray
+from biosfa.validation import check_samples
+
+
+class QuadraticExpansion(TransformerMixin, BaseEstimator):
+    """All monomials of degree one and two: ``PolynomialFeatures(2, include_bias=False)``, faster and in float32 too.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        d, the number of input features.
+    n_output_features_ : int
+        m = d + d(d + 1)/2.
+
+    Examples
+    --------
+    >>> from biosfa import QuadraticExpansion
+    >>> QuadraticExpansion().fit_transform([[2.0, 3.0]])
+    array([[2., 3., 4., 6., 9.]])
+    """
+
+    def fit(self, X: ArrayLike, y: object = None) -> "QuadraticExpansion":
+        """Learn the number of features of X; the values do not matter."""
+        check_samples(self, X, reset=True)
+        self.n_output_features_ = quadratic_size(self.n_features_in_)
+        return self
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Rows (s_1, …, s_d, s_1², s_1s_2, …, s_d²)."""
+        check_is_fitted(self)
+        return quadratic(check_samples(self, X, reset=False))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray[Any, Any]:
+        """Names such as ``x0``, ``x0^2`` and ``x0 x1``."""
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        pairs = [
+            f"{names[i]}^2" if i == j else f"{names[i]} {names[j]}"
+            for i in range(len(names))
+            for j in range(i, len(names))
+        ]
+        return np.asarray([*names, *pairs], dtype=object)

@@ -1,0 +1,49 @@
+"""The command as its users meet it: wrong words, help, and Ctrl-C."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+def run_command(*arguments):
+    code = "from biosfa.cli import main; main()"
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["reproduce", "chaotic", "--preset", "huge"], "'huge'"),
+        (["reproduce", "chaotic", "--variant", "mine"], "'mine'"),
+        (["reproduce", "chaotic", "--speed"], "No such option"),
+        (["reproduce", "chaotic", "--out", "/proc/nowhere"], "cannot write to /proc/nowhere"),
+        (["repoduce"], "No such command"),
+    ],
+)
+def test_wrong_words_are_one_clear_line(arguments, message):
+    finished = run_command(*arguments)
+    assert finished.returncode != 0
+    assert message in finished.stderr
+    assert len(finished.stderr.strip().splitlines()) == 1
+
+
+def test_help_names_the_experiments():
+    assert "chaotic" in run_command("reproduce", "--help").stdout
+    assert run_command("--version").stdout.startswith("biosfa ")
+
+
+def test_interrupted_it_says_how_to_go_on(tmp_path):
+    arguments = ["reproduce", "chaotic", "--preset", "paper", "--jobs", "1", "--out", str(tmp_path / "run")]
+    code = "from biosfa.cli import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while process.poll() is None and not list(tmp_path.glob("run/tasks/*.npz")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    message = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert message.strip().endswith("the same command with --resume goes on from here")
+    assert len(message.strip().splitlines()) == 1

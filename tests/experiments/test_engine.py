@@ -1,0 +1,51 @@
+"""The runner of experiments: results that are kept, and folders that are not mixed up."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from biosfa.experiments.engine import ExperimentError, RunFolder, Task, run_tasks
+from tests.experiments.test_chaotic import SMALL
+
+
+def test_finished_tasks_are_not_run_again(tmp_path):
+    calls = []
+
+    def task(name, fails=False):
+        def run(report):
+            report(1)
+            calls.append(name)
+            if fails:
+                raise OSError("broken")
+            return {"value": np.array(len(name))}
+
+        return Task(name, 1, run)
+
+    folder = RunFolder(tmp_path / "run")
+    folder.begin("small", SMALL, resume=False)
+    with pytest.raises(OSError, match="broken"):
+        run_tasks(folder, [task("a"), task("bb", fails=True)], jobs=1, title="test")
+    folder.begin("small", SMALL, resume=True)
+    results = run_tasks(folder, [task("a"), task("bb")], jobs=2, title="test")
+    assert calls == ["a", "bb", "bb"]
+    assert {name: int(result.arrays["value"]) for name, result in results.items()} == {"a": 1, "bb": 2}
+
+
+def test_folders_are_not_mixed_up(tmp_path):
+    RunFolder(tmp_path / "run").begin("chaotic", SMALL, resume=False)
+    for resume in (False, True):
+        with pytest.raises(ExperimentError, match="runs was 2 and is 3"):
+            RunFolder(tmp_path / "run").begin("chaotic", replace(SMALL, runs=3), resume=resume)
+        with pytest.raises(ExperimentError, match="experiment was 'chaotic' and is 'sweep'"):
+            RunFolder(tmp_path / "run").begin("sweep", SMALL, resume=resume)
+    (tmp_path / "mine").mkdir()
+    precious = [tmp_path / "mine" / "thesis.tex", tmp_path / "mine" / ".draft.tmp"]
+    for path in precious:
+        path.write_text("precious")
+    with pytest.raises(ExperimentError, match="not of an experiment"):
+        RunFolder(tmp_path / "mine").begin("chaotic", SMALL, resume=False)
+    assert all(path.exists() for path in precious)
+    (tmp_path / "run" / "config.json").write_text("{")
+    with pytest.raises(ExperimentError, match="cannot be read"):
+        RunFolder(tmp_path / "run").begin("chaotic", SMALL, resume=True)

@@ -1,0 +1,173 @@
+"""Locality, checked by a machine: what a synapse needs to know in order to change.
+
+A synapse may use its own weight, what its presynaptic neuron owns and what its postsynaptic neuron owns, and products
+of these. For rules that claim to be local every single change is computed from nothing else; for the others it is shown
+that no combination of these explains the changes.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from biosfa import BioSFA, OnlineSFA
+from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
+from tests.conftest import slow_mixture
+
+ETA, TAU = 0.002, 0.5
+
+
+@dataclass(frozen=True)
+class Input:
+    """All that an input neuron has to tell its synapses."""
+
+    x: float
+    x_bar: float
+
+
+@dataclass(frozen=True)
+class Output:
+    """All that an output neuron has to tell its synapses."""
+
+    a: float
+    y: float
+    y_bar: float
+
+
+FEEDFORWARD = {
+    "bio-sfa": lambda pre, post: 2 * (post.y_bar * pre.x_bar - post.a * pre.x),
+    "reversible": lambda pre, post: 2 * (2 * post.y_bar - post.a) * pre.x,
+}
+FEEDFORWARD["nonnegative"] = FEEDFORWARD["interneuron"] = FEEDFORWARD["bio-sfa"]
+
+
+def lateral(pre, post, weight):
+    """Both ends of a lateral synapse are output neurons."""
+    return (pre.y_bar * post.y_bar - weight) / TAU
+
+
+def interneuronal(z, post, weight):
+    """The same for the synapse from an interneuron to an output and for the one back."""
+    return (post.y * z - weight) / (2 * TAU)
+
+
+@pytest.fixture(scope="module")
+def X():
+    return slow_mixture(400, times=(30.0, 10.0), n_noise=3, seed=2)[1]
+
+
+def activities(net, x, before, y_prev):
+    respond = net.neural_output if isinstance(net, BioSFA) else net.transform
+    a, y = net.W_ @ x, respond(x[None])[0]
+    inputs = [Input(*values) for values in zip(x, x + before, strict=True)]
+    return inputs, [Output(*values) for values in zip(a, y, y + y_prev, strict=True)], y
+
+
+@pytest.mark.parametrize("rule", FEEDFORWARD)
+def test_every_synapse_of_bio_sfa_needs_its_two_neurons_only(rule, X):
+    net = BioSFA(2, rule=rule, learning_rate=ETA, tau=TAU, center=False, random_state=0).partial_fit(X[:1])
+    before, y_prev = X[0], net.neural_output(X[:1])[0]
+    for x in X[1:]:
+        W, M = net.W_, net.M_
+        L = net.L_ if rule == "interneuron" else None
+        inputs, outputs, y_prev = activities(net, x, before, y_prev)
+        net.learn_one(x)
+        dW = [[ETA * FEEDFORWARD[rule](pre, post) for pre in inputs] for post in outputs]
+        np.testing.assert_allclose(net.W_, W + dW, rtol=1e-10, atol=1e-13)
+        if L is not None:
+            z = L.T @ y_prev
+            dL = [[ETA * interneuronal(z[n], post, L[i, n]) for n in range(2)] for i, post in enumerate(outputs)]
+            np.testing.assert_allclose(net.L_, L + dL, rtol=1e-10, atol=1e-13)
+        else:
+            dM = [
+                [ETA * lateral(pre, post, M[i, j]) for j, pre in enumerate(outputs)] for i, post in enumerate(outputs)
+            ]
+            np.testing.assert_allclose(net.M_, M + dM, rtol=1e-10, atol=1e-13)
+        before = x
+
+
+def test_the_reversible_rule_needs_no_memory_of_the_input():
+    """Its synapses never ask for x̄."""
+    pre = Input(x=0.3, x_bar=np.nan)
+    assert np.isfinite(FEEDFORWARD["reversible"](pre, Output(0.1, 0.2, 0.3)))
+    assert np.isnan(FEEDFORWARD["bio-sfa"](pre, Output(0.1, 0.2, 0.3)))
+
+
+def test_every_synapse_of_the_trace_rule_needs_its_two_neurons_only(X):
+    net = FoldiakTrace(2, learning_rate=ETA, random_state=0).partial_fit(X[:1])
+    for x in X[1:]:
+        W = net._state.W.copy()
+        net.learn_one(x)
+        dW = [
+            [ETA * trace * (x_j - w) for x_j, w in zip(x, row, strict=True)]
+            for trace, row in zip(net._state.trace, W, strict=True)
+        ]
+        np.testing.assert_allclose(net._state.W, W + dW, rtol=1e-10, atol=1e-13)
+
+
+def unexplained(changes, own):
+    """The share of the changes of a synapse that no linear combination of what it may know explains."""
+    changes, own = np.array(changes), np.array(own)
+    rest = changes - own @ np.linalg.lstsq(own, changes, rcond=None)[0]
+    return float((rest**2).sum() / (changes**2).sum())
+
+
+def knowledge(pre, post, weight):
+    """Products of what a synapse may know."""
+    outer = (1.0, post.a, post.y, post.y_bar)
+    inner = (1.0, pre.x, pre.x_bar)
+    return [p * q for p in outer for q in inner] + [weight * p * q for p in outer for q in outer]
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_what_the_natural_gradient_needs_no_synapse_knows(local, X):
+    if local:
+        net = BioSFA(2, learning_rate=ETA, center=False, random_state=0).partial_fit(X[:100])
+        y_prev = np.linalg.solve(net.M_, net.W_ @ X[99])
+    else:
+        net = OnlineSFA(2, center=False, random_state=0).partial_fit(X[:100])
+        y_prev = net.components_ @ X[99]
+    before = X[99]
+    changes, own = [], []
+    for x in X[100:]:
+        W = net.W_
+        inputs, outputs, y_prev = activities(net, x, before, y_prev)
+        net.learn_one(x)
+        changes.append((net.W_ - W)[1, 2])
+        own.append(knowledge(inputs[2], outputs[1], W[1, 2]))
+        before = x
+    share = unexplained(changes[1:], own[1:])  # the y before the first is that of weights which are gone
+    assert share < 1e-12 if local else share > 0.3
+
+
+def test_what_incremental_sfa_needs_no_synapse_knows(X):
+    """The first principal component is Hebbian; the next learns from what the first has left, which is not its own."""
+    net = IncrementalSFA(2, random_state=0).partial_fit(X[:250])
+    changes, own = {0: [], 1: []}, {0: [], 1: []}
+    for x in X[250:]:
+        V = net._state.V.copy()
+        net.learn_one(x)
+        u, rate = x - net.mean_, 4.0 / net.n_samples_seen_
+        for i in changes:
+            response = u @ V[i] / np.linalg.norm(V[i])
+            changes[i].append((net._state.V[i] - V[i])[2] / rate)
+            own[i].append([response * u[2], response * V[i, 2], u[2], V[i, 2], response, 1.0])
+    assert unexplained(changes[0], own[0]) < 1e-12
+    assert unexplained(changes[1], own[1]) > 0.1
+
+
+def test_the_first_unit_of_online_gev_is_local_and_the_next_is_not(X):
+    """Up to factors common to a neuron, Δw_j is made of ȳx̄_j, yx_j and w_j; the next unit also needs C_xx w_1."""
+    net = OnlineGEV(2, random_state=0).partial_fit(X[:100])
+    before, shares = X[99], {0: [], 1: []}
+    for x in X[100:]:
+        W = net._state.W.copy()
+        net.learn_one(x)
+        u, u_prev = x - net.mean_, before - net.mean_
+        for i, found in shares.items():
+            y, y_bar = W[i] @ u, W[i] @ (u + u_prev)
+            own = np.stack([y_bar * (u + u_prev), y * u, W[i]], axis=1)
+            found.append(unexplained(net._state.W[i] - W[i], own))
+        before = x
+    assert max(shares[0]) < 1e-12
+    assert np.median(shares[1]) > 1e-3

@@ -1,0 +1,364 @@
+"""The command on people's own recordings."""
+
+import json
+import os
+import re
+import resource
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import biosfa
+from biosfa import SFA, BioSFA, OnlineSFA
+from biosfa.io import open_stream
+from biosfa.io.model_file import read_model
+from biosfa.recordings.live import Answers
+from biosfa.recordings.picture import plot
+from biosfa.recordings.run import FitOptions, Run
+from tests.conftest import slow_mixture
+
+BIOSFA = [sys.executable, "-m", "biosfa"]
+
+
+def run(*arguments, code=0, cwd=None, **options):
+    done = subprocess.run([*BIOSFA, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, **options)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def line_of_error(done):
+    """The one line that says what is wrong."""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("biosfa: ")
+    return line
+
+
+@pytest.fixture(scope="module")
+def X():
+    return slow_mixture(20_000, times=(60.0, 20.0), n_noise=4, seed=1)[1]
+
+
+@pytest.fixture(scope="module")
+def folder(X, tmp_path_factory):
+    path = tmp_path_factory.mktemp("recordings")
+    np.save(path / "x.npy", X)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame.insert(0, "t", np.arange(len(X)) / 100)
+    frame["flat"] = 3.0
+    frame.loc[[700, 701], "c"] = np.nan
+    frame.drop(index=range(9000, 9010)).to_csv(path / "x.csv", index=False)
+    return path
+
+
+def test_from_a_file_to_features_and_pictures(folder, X, tmp_path):
+    done = run("fit", folder / "x.npy", "--components", 2, "--out", "slow.safetensors", cwd=tmp_path)
+    assert "2 slow features of 6 columns, from 20,000 rows in 1 episode" in done.stdout
+    model = biosfa.load(tmp_path / "slow.safetensors")
+    np.testing.assert_allclose(model.delta_values_, SFA(2).fit(X).delta_values_, rtol=1e-9)
+    run("transform", "slow.safetensors", folder / "x.npy", "--out", "y.npy", cwd=tmp_path)
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), model.transform(X), atol=1e-12)
+    found = json.loads(run("inspect", "slow.safetensors", "--json", cwd=tmp_path).stdout)
+    assert found["n_samples_seen"] == len(X)
+    np.testing.assert_array_equal(found["delta_values"], model.delta_values_)
+    np.testing.assert_allclose(found["timescales"], model.timescales_)
+    text = run("inspect", "slow.safetensors", cwd=tmp_path).stdout
+    assert "20,000 samples" in text
+    assert "weights are finite, rank 6 of 6 columns" in text
+    done = run("plot", "slow.safetensors", folder / "x.npy", cwd=tmp_path)
+    assert "2 of 2 features are slower than any of inputs shuffled in time" in done.stdout
+    assert (tmp_path / "slow.png").read_bytes().startswith(b"\x89PNG")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["slow.png", "slow.safetensors", "y.npy"]
+    assert "slow.safetensors is finished" in line_of_error(run("resume", "slow.safetensors", code=1, cwd=tmp_path))
+
+
+def test_gaps_names_and_constants(folder, X, tmp_path):
+    out = tmp_path / "slow.safetensors"
+    arguments = ["fit", folder / "x.csv", "-k", 2, "--time", "t", "--out", out]
+    assert "x.csv, line 702, column 'c': nan" in line_of_error(run(*arguments, "--max-step", 9, code=1))
+    assert "x.csv, line 9002: time jumps by 0.11" in line_of_error(run(*arguments, code=1))
+    assert list(tmp_path.iterdir()) == []
+    done = run(*arguments, "--missing", "break")
+    assert "gaps: 2 rows skipped, 4 pairs of consecutive rows parted" in done.stdout
+    assert "in 3 episodes" in done.stdout
+    assert "rank 6 (flat: constant)" in done.stderr
+    kept = np.delete(X, [700, 701, *range(9000, 9010)], axis=0)
+    model = biosfa.load(out)
+    assert list(model.feature_names_in_) == [*"abcdef", "flat"]
+    expected = SFA(2).fit(kept, lengths=[700, 8298, 10_990]).delta_values_
+    np.testing.assert_allclose(model.delta_values_, expected, rtol=1e-9)
+    run("transform", out, folder / "x.csv", "--time", "t", "--missing", "break", "--out", tmp_path / "y.csv")
+    Y = pd.read_csv(tmp_path / "y.csv")
+    assert list(Y.columns) == ["slow0", "slow1"]
+    np.testing.assert_array_equal(np.flatnonzero(Y["slow0"].isna()), [700, 701])
+    found = json.loads(run("inspect", out, "--json").stdout)
+    assert (found["n_skipped"], found["n_broken_pairs"]) == (2, 4)
+    assert found["origin"]["constant_columns"] == ["flat"]
+
+
+def test_bio_with_everything(folder, X, tmp_path):
+    out = tmp_path / "net"
+    run("fit", folder / "x.npy", "-k", 2, "--solver", "online", "--pca", 4, "--delays", 2, "--epochs", 2, "--out", out)
+    net = OnlineSFA(2, pca=4, n_delays=2, n_epochs=2, random_state=0).fit(X)
+    np.testing.assert_allclose(biosfa.load(out).delta_values_, net.delta_values_, rtol=1e-6)
+    run("fit", folder / "x.npy", "-k", 2, "--solver", "bio", "--out", out)
+    local = BioSFA(2, random_state=0).fit(X)
+    np.testing.assert_allclose(biosfa.load(out).delta_values_, local.delta_values_, rtol=1e-6)
+    assert "constraint error" in run("inspect", out).stdout
+
+
+def test_large_problems_are_announced(tmp_path):
+    np.save(tmp_path / "eeg.npy", np.random.default_rng(0).standard_normal((50, 256)))
+    done = run(
+        "fit", tmp_path / "eeg.npy", "-k", 2, "--expand", "quadratic", "--out", tmp_path / "m", code=1,
+    )  # fmt: skip
+    assert "the quadratic expansion of 256 columns has 33,152 dimensions; --pca 61 would make it 1,952" in done.stderr
+    assert "needs about 87.9 GB" in done.stderr
+    assert list(tmp_path.iterdir()) == [tmp_path / "eeg.npy"]
+
+
+def test_standard_input_and_output(folder, X, tmp_path):
+    text = (folder / "x.csv").read_text().splitlines(keepends=True)[:600]
+    out = tmp_path / "m"
+    run("fit", "-", "-k", 2, "--columns", "a,b,c", "--out", out, input="".join(text))
+    np.testing.assert_allclose(biosfa.load(out).delta_values_, SFA(2).fit(X[:599, :3]).delta_values_, rtol=1e-9)
+    done = run("transform", out, "-", "--out", "-", input="".join(text))
+    assert len(done.stdout.splitlines()) == 600
+    error = line_of_error(run("fit", "-", "-k", 1, "--pca", 2, "--out", out, code=1, input="".join(text)))
+    assert "standard input can be read only once" in error
+
+
+def test_answers_do_not_depend_on_how_lines_arrive(X):
+    def answers(chunk_size, **settings):
+        stream = open_stream(gappy, chunk_size, missing="break")
+        live = Answers(OnlineSFA(2, random_state=0, **settings), stream)
+        return np.concatenate([live.of(chunk) for chunk in stream])
+
+    gappy = X[:2000].copy()
+    gappy[100] = np.nan
+    for settings in ({}, {"n_delays": 3}):
+        at_once = answers(5000, **settings)
+        for chunk_size in (1, 37):
+            np.testing.assert_allclose(answers(chunk_size, **settings), at_once, atol=1e-7)
+        assert np.isnan(at_once[100]).all()
+        assert np.isfinite(at_once[200:]).all()
+    exact = SFA(2).fit(X[:2000]).transform(X[1000:2000])
+    assert (np.abs(np.corrcoef(at_once[1000:].T, exact.T)[:2, 2:]).max(axis=1) > 0.8).all()
+
+
+def test_each_line_is_answered_at_once_and_the_model_is_kept(X, tmp_path):
+    keep = tmp_path / "live"
+    process = subprocess.Popen(
+        [*BIOSFA, "stream", "-k", "2", "--model", keep, "--checkpoint-every", "0"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
+    )  # fmt: skip
+    process.stdin.write("a,b,c,d,e,f\n")
+    for i, x in enumerate(X[:30]):
+        process.stdin.write(",".join(map(repr, x.tolist())) + "\n")
+        process.stdin.flush()
+        if i == 0:
+            assert process.stdout.readline() == "slow0,slow1\n"
+        assert len(process.stdout.readline().split(",")) == 2
+    process.send_signal(signal.SIGTERM)
+    process.stdin.close()
+    process.stdout.close()
+    assert process.wait() == 130
+    net = biosfa.load(keep)
+    expected = OnlineSFA(2, random_state=0).partial_fit(X[:30])
+    assert net.n_samples_seen_ == 30
+    np.testing.assert_allclose(net.components_, expected.components_, rtol=1e-7)
+
+
+# is killed, or interrupted as by Ctrl-C, when it writes its so-manieth file: before it is whole, before it takes its
+# place, or just after
+KILLED = """
+import os, signal, sys
+moment, left = sys.argv.pop(1), int(sys.argv.pop(1))
+def guard(name, after):
+    real = getattr(os, name)
+    def function(*arguments):
+        global left
+        left -= 1
+        if after:
+            real(*arguments)
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGINT if moment == "interrupted" else signal.SIGKILL)
+        return None if after else real(*arguments)
+    setattr(os, name, function)
+guard("fsync" if moment == "writing" else "replace", moment == "renamed")
+from biosfa.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("solver", ["exact", "online"])
+def test_killed_at_any_moment_it_goes_on_to_the_same_bits(solver, X, tmp_path):
+    np.save(tmp_path / "x.npy", np.tile(X, (25, 1)))  # three chunks
+    arguments = ["fit", "x.npy", "-k", "2", "--solver", solver, "--pca", "5", "--checkpoint-every", "1e-6"]
+    arguments += [] if solver == "exact" else ["--epochs", "2"]
+    run(*arguments, "--out", "whole", cwd=tmp_path)
+    command = [*arguments, "--out", "killed"]
+    moments = [("writing", 1), ("renamed", 2), ("renaming", 3), ("interrupted", 2), ("writing", 4), ("renamed", 2)]
+    for moment, left in moments:
+        done = subprocess.run([sys.executable, "-c", KILLED, moment, str(left), *command], cwd=tmp_path)
+        assert done.returncode == (130 if moment == "interrupted" else -signal.SIGKILL)
+        assert not (tmp_path / "killed").exists()
+        if (tmp_path / "killed.checkpoint").exists():
+            assert read_model(tmp_path / "killed.checkpoint").kind == "Fitting"
+            command = ["resume", "killed", "--checkpoint-every", "1e-6"]
+    assert command[0] == "resume"
+    run(*command, cwd=tmp_path)
+    assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "whole", "killed"}
+
+
+def test_a_checkpoint_is_not_taken_for_another_input_or_command(X, tmp_path, monkeypatch):
+    np.save(tmp_path / "x.npy", X)
+    monkeypatch.setattr("biosfa.io._stream.CHUNK_BYTES", 8 * 6 * 1000)
+    options = FitOptions([str(tmp_path / "x.npy")], 2)
+    out = tmp_path / "m"
+    steps = Run.begin(options, out).steps(checkpoint_every=1e-9)
+    for _ in range(5):
+        next(steps)
+    text = run("inspect", f"{out}.checkpoint").stdout
+    assert "4,000 rows of pass 1" in text or "5,000 rows of pass 1" in text
+    np.save(tmp_path / "x.npy", X[1:])
+    assert "has changed since" in line_of_error(run("resume", out, code=1))
+    run("fit", tmp_path / "x.npy", "-k", 2, "--out", out)
+    np.testing.assert_allclose(biosfa.load(out).delta_values_, SFA(2).fit(X[1:]).delta_values_, rtol=1e-9)
+
+
+def test_trouble_with_disks_is_one_line_and_leaves_what_was(folder, tmp_path):
+    out = tmp_path / "m"
+    run("fit", folder / "x.npy", "-k", 2, "--out", out)
+    before = out.read_bytes()
+
+    def no_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then writing fails as on a full disk, with another number
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
+
+    for arguments in (
+        ["fit", folder / "x.npy", "-k", 3, "--out", out],
+        ["transform", out, folder / "x.npy", "--out", tmp_path / "y.npy"],
+    ):
+        error = line_of_error(run(*arguments, code=1, preexec_fn=no_room))
+        assert "File too large" in error
+        assert str(tmp_path) in error
+    assert out.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [out]
+    missing = tmp_path / "no" / "such" / "folder" / "m"
+    assert "such/folder does not exist" in line_of_error(
+        run("fit", folder / "x.npy", "-k", 2, "--out", missing, code=1)
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_standard_output(folder, tmp_path):
+    out = tmp_path / "m"
+    run("fit", folder / "x.npy", "-k", 2, "--out", out)
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*BIOSFA, "transform", str(out), str(folder / "x.npy"), "--out", "-"],
+            stdout=full, stderr=subprocess.PIPE, text=True, env=buffered,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert "No space left" in line_of_error(done)
+    command = f"{shlex.join(BIOSFA)} transform {out} {folder / 'x.npy'} --out - | head -n 1"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=buffered)
+    assert (done.stdout, done.stderr) == ("slow0,slow1\n", "")
+
+
+def test_wrong_use_is_one_line(folder, tmp_path):
+    out = tmp_path / "m"
+    wrong = {
+        "n_components=7 exceeds": ["fit", folder / "x.npy", "-k", 7, "--out", out],
+        "gone.npy does not exist": ["fit", tmp_path / "gone.npy", "-k", 1, "--out", out],
+        "no column 'heat'": ["fit", folder / "x.csv", "--columns", "heat", "-k", 1, "--out", out],
+        "No such file or directory": ["inspect", tmp_path / "gone"],
+        "is not a biosfa model": ["inspect", folder / "x.npy"],
+        "x.mat: .mat is not a format that is known": ["fit", "x.mat", "-k", 1, "--out", out],
+        "Missing option": ["fit", folder / "x.npy"],
+    }
+    for message, arguments in wrong.items():
+        assert message in line_of_error(run(*arguments, code=2 if message == "Missing option" else 1))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is asked of Linux")
+def test_memory_stays_small_however_large_the_input(tmp_path):
+    path = tmp_path / "sparse.npy"
+    shape = (1_500_000, 50)  # 600 MB that take no room on the disk
+    np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=shape)
+    with open(path, "r+b") as file:  # some rows that vary, at the beginning
+        file.seek(128)
+        file.write(slow_mixture(5000, times=(30.0,), n_noise=49)[1].tobytes())
+    program = "from biosfa.cli import main; main(); print(open('/proc/self/status').read())"
+    peaks = {}
+    for solver in ("exact", "online"):
+        arguments = ["fit", str(path), "-k", "1", "--solver", solver, "--out", str(tmp_path / solver)]
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        peaks[solver] = int(re.search(r"VmHWM:\s*(\d+) kB", done.stdout)[1]) / 1024
+    assert max(peaks.values()) < 450, peaks
+
+
+def test_inputs_are_not_overwritten(X, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    before = (tmp_path / "x.npy").read_bytes()
+    run("fit", "x.npy", "-k", 2, "--out", "m", cwd=tmp_path)
+    for arguments in (
+        ["fit", "x.npy", "-k", 2, "--out", "x.npy"],
+        ["transform", "m", "x.npy", "--out", "./x.npy"],
+    ):
+        assert "x.npy is an input" in line_of_error(run(*arguments, code=1, cwd=tmp_path))
+    assert (tmp_path / "x.npy").read_bytes() == before
+    assert "is a folder" in line_of_error(run("fit", "x.npy", "-k", 2, "--out", tmp_path, code=1, cwd=tmp_path))
+
+
+def test_columns_of_a_model(X, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "one.npy", X[:, :1])
+    run("fit", "x.npy", "--columns", "0,2", "-k", 2, "--out", "m", cwd=tmp_path)
+    run("transform", "m", "x.npy", "--out", "y.npy", cwd=tmp_path)
+    np.testing.assert_allclose(np.load(tmp_path / "y.npy"), SFA(2).fit(X[:, [0, 2]]).transform(X[:, [0, 2]]), atol=1e-9)
+    assert "one.npy has no column 'x2'" in line_of_error(
+        run("transform", "m", "one.npy", "--out", "z.npy", code=1, cwd=tmp_path)
+    )
+    run("fit", "x.npy", "-k", 2, "--out", "all", cwd=tmp_path)
+    error = line_of_error(run("transform", "all", "one.npy", "--out", "z.npy", code=1, cwd=tmp_path))
+    assert "has 1 columns, and the model was fitted to 6" in error
+    lines = ["c,b,a\n", *(f"{c!r},{b!r},{a!r}\n" for a, b, c in X[:50, :3].tolist())]
+    run("stream", "-k", 1, "--model", "live", cwd=tmp_path, input="".join(lines[:40]))
+    net = biosfa.load(tmp_path / "live")
+    assert list(net.feature_names_in_) == ["c", "b", "a"]
+    lines = ["a,b,c\n", *(f"{a!r},{b!r},{c!r}\n" for a, b, c in X[39:50, :3].tolist())]
+    run("stream", "--model", "live", cwd=tmp_path, input="".join(lines))
+    expected = OnlineSFA(1, random_state=0).partial_fit(X[:39, [2, 1, 0]])
+    expected.end_episode().partial_fit(X[39:50, [2, 1, 0]])
+    np.testing.assert_allclose(biosfa.load(tmp_path / "live").components_, expected.components_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--epochs", 2], "--epochs is for --solver online and --solver bio"),
+        (["--solver", "online", "--lag", 2], "--lag is for --solver exact"),
+        (["--max-step", 2], "--max-step needs --time"),
+    ],
+)
+def test_options_that_do_not_go_together(options, message, folder, tmp_path):
+    done = run("fit", folder / "x.npy", "-k", 1, *options, "--out", tmp_path / "m", code=1)
+    assert message in line_of_error(done)
+
+
+def test_slowness_is_drawn_at_the_lag_of_the_model(X, tmp_path):
+    for model in (SFA(2, lag=30), SFA(2, lag=3, n_delays=2)):
+        found = plot(model.fit(X), open_stream(X), tmp_path / "picture.png")
+        np.testing.assert_allclose(found.delta_values, model.delta_values_, rtol=1e-9)
+        assert found.surrogates.shape == (20, 2)
