@@ -19,10 +19,10 @@ from threadpoolctl import threadpool_limits
 from biosfa import SFA, Annealed, BioSFA, InverseTime, OnlineSFA
 from biosfa.datasets import image_sequences, rat_stream
 from biosfa.experiments.chaotic import numpy_loop
-from biosfa.kernels.local import Mode, blocked, initial_state, sequential
+from biosfa.kernels.local import Mode, Rule, blocked, initial_state, sequential
 
 ETA, TAU = 1e-5, 0.5
-MODE = Mode(center=True, relative=False, normalized=False, reversible=False, euler=False)
+MODE = Mode(center=True, relative=False, normalized=False, rule=int(Rule.BIO_SFA))
 ROUNDS = 7
 
 

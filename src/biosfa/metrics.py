@@ -19,6 +19,7 @@ __all__ = [
     "slowness_error",
     "subspace_angle",
     "subspace_slowness",
+    "timescales",
 ]
 
 

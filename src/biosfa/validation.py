@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
 
 from biosfa.kernels.finite import all_finite
-from biosfa.typing import FloatArray, IntArray
+from biosfa.typing import Arrays, FloatArray, IntArray
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -111,3 +111,14 @@ def unchanged_on_error(estimator: BaseEstimator, *allowed: type[Exception]) -> I
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
+
+
+def checked_array(
+    name: str, arrays: Arrays, shape: tuple[int, ...], dtype: DTypeLike = np.float64
+) -> np.ndarray[Any, Any]:
+    """An array of a file, contiguous; raises ValueError unless it has this shape and type."""
+    array = arrays[name]
+    if array.shape != shape or array.dtype != dtype:
+        wanted = f"{np.dtype(dtype)} of shape {shape}"
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape} where {wanted} is needed")
+    return np.ascontiguousarray(array)

@@ -1,5 +1,9 @@
 """Exact SFA, its chunks, its rank, and independent solutions."""
 
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from deeptime.decomposition import TICA
@@ -7,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import PolynomialFeatures
 
+import biosfa
 from biosfa import SFA, RankDeficiencyWarning, metrics
 from tests.conftest import slow_mixture
 
@@ -184,3 +189,54 @@ def test_samples_that_overflow_are_refused_and_change_nothing(X):
     with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match="squares overflow"):
         sfa.partial_fit(np.full((1, 10), 1e160), lengths=[1])
     np.testing.assert_array_equal(sfa.partial_fit(X).delta_values_, undisturbed.partial_fit(X).delta_values_)
+
+
+@pytest.fixture
+def solved(monkeypatch):
+    """How often the eigenproblem was solved, as a list that grows."""
+    calls, plain = [], SFA._solve
+    monkeypatch.setattr(SFA, "_solve", lambda self, moments: calls.append(moments.n_samples) or plain(self, moments))
+    return calls
+
+
+def test_the_eigenproblem_is_solved_when_somebody_asks_and_once_per_change(X, solved):
+    sfa = SFA(2).fit(X[:500])
+    assert solved == [500]
+    for rows in np.array_split(X[500:], 10):
+        sfa.partial_fit(rows)
+    assert solved == [500]
+    for _ in range(2):
+        sfa.transform(X), sfa.delta_values_, sfa.rank_, sfa.transform_one(X[0])
+    assert solved == [500, len(X)]
+    whole = SFA(2).fit(X, lengths=[500, len(X) - 500])
+    np.testing.assert_allclose(sfa.components_, whole.components_, rtol=1e-9, atol=1e-12)
+    with pytest.raises(ValueError, match="read-only"):
+        sfa.components_[0, 0] = 1.0
+
+
+def test_readers_of_a_stale_model_in_many_threads_agree(X):
+    sfa = SFA(3).partial_fit(X)
+    expected = SFA(3).fit(X).transform(X)
+    with ThreadPoolExecutor(8) as pool:
+        for features in pool.map(lambda _: sfa.transform(X), range(16)):
+            np.testing.assert_array_equal(features, expected)
+
+
+def test_reading_a_stale_model_publishes_the_solution_and_changes_nothing_else(X):
+    sfa = SFA(2).partial_fit(X)
+    before = {name: value for name, value in vars(sfa).items() if name != "_solution"}
+    for twin in (copy.deepcopy(sfa), pickle.loads(pickle.dumps(sfa))):
+        np.testing.assert_array_equal(twin.transform(X), sfa.transform(X))
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(twin)).components_, twin.components_)
+    after = vars(sfa)
+    assert set(after) - {"_solution"} == set(before)
+    assert all(after[name] is value for name, value in before.items())
+
+
+def test_a_loaded_model_has_its_solution_and_solves_again_only_after_more_learning(X, tmp_path, solved):
+    SFA(2).fit(X[:500]).save(tmp_path / "model")
+    loaded = biosfa.load(tmp_path / "model")
+    loaded.transform(X)
+    assert solved == [500]
+    assert loaded.partial_fit(X[500:]).delta_values_.shape == (2,)
+    assert solved == [500, len(X)]

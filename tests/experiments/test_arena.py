@@ -7,7 +7,7 @@ import pytest
 
 from biosfa import SFA, BioSFA, metrics
 from biosfa.experiments import arena as compare
-from biosfa.experiments.arena._contestants import CONTESTANTS, read_features
+from biosfa.experiments.arena._contestants import CONTESTANTS
 from biosfa.experiments.arena._experiment import first_close, interval
 from biosfa.experiments.arena._outsiders import OUTSIDERS, Outsider
 from biosfa.experiments.arena._problems import KINDS, load_problem
@@ -198,15 +198,6 @@ def test_software_of_others_that_refuses_a_stream_does_not_end_the_comparison(tm
     config = compare.configure("mixture", samples=2000, runs=1, learners=["bio-sfa"], scaling=False)
     found, _ = compare.compare(config, tmp_path / "out")
     assert "tica" not in found["outsiders"]
-
-
-def test_exact_sfa_solves_its_eigenproblem_when_it_is_asked_for_features():
-    """Else its time in the arena would have one for every record, and not one in the end."""
-    learner = CONTESTANTS["exact"].build(2, 0)
-    X = slow_mixture(1000, seed=8)[1]
-    learner.partial_fit(X[:600]).partial_fit(X[600:])
-    assert not hasattr(learner, "components_")
-    np.testing.assert_allclose(read_features(learner), SFA(2).fit(X).components_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("power", [1.0, 2.0, 0.5])

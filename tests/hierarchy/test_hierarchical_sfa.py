@@ -177,6 +177,11 @@ def test_wrong_frames_are_said():
         Learner(BioSFA(learning_rate=lambda t: 0.1))
     with pytest.raises(ValueError, match="learns with OnlineSFA or BioSFA"):
         Learner(SFA())
+    for unfit in ({"pca": 3}, {"expansion": "quadratic"}, {"n_delays": 2}, {"n_epochs": 2}, {"missing": "break"}):
+        with pytest.raises(ValueError, match=f"{next(iter(unfit))}=.* is not for a step"):
+            Learner(OnlineSFA(**unfit))
+    with pytest.raises(ValueError, match="linear must be a Learner"):
+        Layer((2, 2), linear=OnlineSFA())
     with pytest.raises(ValueError, match="solver must be one of"):
         HierarchicalSFA(SMALL, solver="fast").fit(film(50))
     with pytest.raises(ValueError, match="sequence of Layer"):
@@ -188,6 +193,7 @@ def test_layers_are_data():
         description = json.loads(json.dumps(layer.described()))
         assert Layer.from_description("file", description) == layer
     assert Layer((2, 2), linear=Learner(BioSFA())) != Layer((2, 2), linear=Learner(BioSFA(tau=0.1)))
+    assert len({Layer((2, 2), linear=Learner(BioSFA())), Layer((2, 2), linear=Learner(BioSFA()))}) == 1
 
 
 def test_a_step_learns_by_its_own_rule_or_by_that_of_the_solver():

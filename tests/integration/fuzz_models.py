@@ -1,4 +1,4 @@
-"""Loads mutated model files under a limit of memory; run by ``test_files.py`` in a process of its own."""
+"""Loads mutated model files under a limit of memory; run by ``test_model_files.py`` in a process of its own."""
 
 import json
 import random

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors import safe_open
 from safetensors.numpy import save
 from sklearn.base import clone
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import biosfa
 from biosfa import SFA, Annealed, BioSFA, InverseTime, ModelFileError, OnlineSFA, QuadraticExpansion
+from biosfa.estimators import to_model
 from biosfa.hierarchy import HierarchicalSFA, Layer
 from biosfa.io import model_file
 from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
@@ -134,11 +136,14 @@ def test_consistent_but_senseless_files_are_refused(X, tmp_path, monkeypatch):
         forge(path, forged, change)
         with pytest.raises(ModelFileError, match=message):
             biosfa.load(forged)
-    monkeypatch.setattr(model_file, "SCHEMA", 2)
-    forge_new = model_file.Model("SFA", {}, {})
-    model_file.write_model(forged, forge_new)
+    monkeypatch.setattr(model_file, "SCHEMA", 3)
+    model_file.write_model(forged, model_file.Model("SFA", {}, {}))
+    monkeypatch.setattr(model_file, "SCHEMA", 1)
+    model_file.write_model(tmp_path / "old", model_file.Model("SFA", {}, {}))
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=r"schema 2.*upgrade"):
+    with pytest.raises(ModelFileError, match=r"schema 1.*fit the model anew"):
+        biosfa.load(tmp_path / "old")
+    with pytest.raises(ModelFileError, match=r"schema 3.*upgrade"):
         biosfa.load(forged)
 
 
@@ -203,6 +208,23 @@ def test_a_failed_save_leaves_no_litter(X, tmp_path, monkeypatch):
 def test_settings_are_readable_json(content):
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
     assert json.loads(header["biosfa"])["settings"]["parameters"]["n_components"] == 2
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_features_can_be_computed_from_the_file_alone(name, X, tmp_path):
+    """What stands beside the state, read with safetensors, applied to the expanded signal."""
+    model = clone(MODELS[name]).fit(X)
+    model.save(tmp_path / "model")
+    with safe_open(tmp_path / "model", framework="numpy") as file:
+        components, mean = file.get_tensor("components"), file.get_tensor("mean")
+    features = (model.expand(X) - mean) @ components.T
+    np.testing.assert_allclose(features, model.transform(X), rtol=1e-5, atol=1e-5 * np.abs(features).max())
+
+
+def test_checkpoints_of_exact_sfa_hold_moments_only(X):
+    sfa = SFA(2).fit(X)
+    beside = set(to_model(sfa).arrays) - set(to_model(sfa, published=False).arrays)
+    assert beside == {"components", "mean", "delta_values", "redundant_features"}
 
 
 def test_an_expansion_fitted_inside_comes_back_as_it_was(X, tmp_path):

@@ -8,16 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biosfa.kernels import reference
-from biosfa.kernels.local import CURRENT, DIFFERENCE, Mode, blocked, initial_state, sequential, streams
+from biosfa.kernels.local import CURRENT, DIFFERENCE, RULES, Mode, Rule, blocked, initial_state, sequential, streams
 
 TOLERANCE = 1e-9
-
-VARIANTS = {
-    "bio-sfa": {"reversible": False},
-    "reversible": {"reversible": True},
-    "interneuron": {"reversible": False, "interneurons": True},
-    "nonnegative": {"reversible": False, "nonnegative": True},
-}
 
 
 def deviation(ours, theirs):
@@ -37,7 +30,7 @@ def streams_of_samples(draw, n_streams):
     starts[0] = True
     eta = draw(st.sampled_from([1e-4, 1e-3])) / (1 + 0.1 * np.arange(n)) / np.sqrt(P)
     tau = draw(st.sampled_from([0.002, 0.05, 0.5]))
-    rule = draw(st.sampled_from(list(VARIANTS)))
+    rule = draw(st.sampled_from(RULES))
     return {
         "rule": rule,
         "samples": samples,
@@ -51,7 +44,7 @@ def streams_of_samples(draw, n_streams):
             # η/τ near 1/2 leaves M nearly singular, and the dynamics would take for ever
             euler=tau > 0.002 and draw(st.booleans()),
             window=draw(st.sampled_from([np.inf, 7.0, 40.0])),
-            **VARIANTS[rule],
+            rule=int(Rule.named(rule)),
         ),
         "cuts": sorted(draw(st.lists(st.integers(0, n), max_size=4))),
         "k": k,
@@ -79,7 +72,7 @@ def run_kernel(kernel, problem, mode=None):
     """The kernel on the same stream, cut into chunks."""
     samples = problem["samples"]
     n, P, m = samples.shape
-    interneurons = problem["mode"].interneurons
+    interneurons = problem["rule"] == "interneuron"
     state = initial_state(problem["k"], m, P, float, np.random.RandomState(0), interneurons=interneurons)
     rows = samples[:, 0] if kernel is not streams else samples
     eta, rate = problem["eta"], problem["eta"] / problem["tau"]
@@ -134,12 +127,12 @@ def test_general_kernel_equals_the_one_for_a_single_output():
     samples = rng.standard_normal((300, 5))
     starts = rng.random(300) < 0.1
     eta = np.full(300, 1e-2)
-    mode = Mode(center=True, relative=True, normalized=True, reversible=False, euler=False)
+    mode = Mode(center=True, relative=True, normalized=True, rule=int(Rule.BIO_SFA))
     states = [initial_state(1, 5, 1, float, np.random.RandomState(0)) for _ in range(2)]
     for kernel, state in zip((sequential._learn, sequential._learn_single), states, strict=True):
         assert kernel(samples, starts, eta, eta / 2, 0, mode, state) == 300
     for name, general, single in zip(states[0]._fields, *states, strict=True):
-        if name not in ("gauge", "L"):
+        if name not in ("staleness", "L"):
             assert deviation(single, general) < 1e-12, name
 
 
@@ -154,7 +147,7 @@ def test_inverse_survives_rates_close_to_tau(kernel):
         "starts": np.arange(n) == 0,
         "eta": np.full(n, 9e-3),
         "tau": 1e-2,
-        "mode": Mode(center=False, relative=False, normalized=True, reversible=False, euler=False),
+        "mode": Mode(center=False, relative=False, normalized=True, rule=int(Rule.BIO_SFA)),
         "cuts": [],
         "k": k,
     }
@@ -174,7 +167,7 @@ def test_float32_stays_as_close_to_float64_after_two_million_steps(kernel):
     rng = np.random.default_rng(0)
     samples = rng.standard_normal((n, m)).astype(np.float32)
     eta = np.full(n, 1e-3)
-    mode = Mode(center=True, relative=False, normalized=False, reversible=False, euler=False)
+    mode = Mode(center=True, relative=False, normalized=False, rule=int(Rule.BIO_SFA))
     states = {dtype: initial_state(k, m, 1, dtype, np.random.RandomState(0)) for dtype in (np.float32, np.float64)}
     distance = {}
     for seen in range(0, total, n):
@@ -198,7 +191,7 @@ def test_divergence_stops_before_the_sample_and_keeps_a_finite_state(kernel, k):
     samples[150:] *= 1e3  # 2η‖x‖² is far above 2 from here on
     starts = np.arange(200) == 0
     eta = np.full(200, 1e-2)
-    mode = Mode(center=True, relative=False, normalized=False, reversible=False, euler=False)
+    mode = Mode(center=True, relative=False, normalized=False, rule=int(Rule.BIO_SFA))
     state = initial_state(k, 4, 1, float, np.random.RandomState(0))
     done = kernel.learn(samples, starts, eta, eta, 0, mode, state)
     assert 150 <= done < 200
@@ -220,13 +213,13 @@ def test_reference_dynamics_settle_at_the_solution():
         reference.euler(M, a, np.zeros(4), gamma=1e-9, max_steps=10)
 
 
-@pytest.mark.parametrize("rule", VARIANTS)
+@pytest.mark.parametrize("rule", RULES)
 def test_dynamics_of_the_kernel_are_those_of_the_listing(rule):
     """``repeat y ← y + γ(a − My) until convergence``, literally, against the compiled dynamics."""
     samples = np.random.default_rng(0).standard_normal((60, 5))
     starts, eta = np.arange(60) == 0, np.full(60, 1e-2)
     state = initial_state(3, 5, 1, float, np.random.RandomState(0), interneurons=rule == "interneuron")
     result = reference.learn(samples, state.W[:, :5], state.M, eta, 0.5, rule=rule, gamma=0.05)
-    mode = Mode(center=True, relative=False, normalized=False, euler=True, **VARIANTS[rule])
+    mode = Mode(center=True, relative=False, normalized=False, euler=True, rule=int(Rule.named(rule)))
     assert sequential.learn(samples, starts, eta, eta / 0.5, 0, mode, state) == 60
     assert_equal(state, result, 5, rule)

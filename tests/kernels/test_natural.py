@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biosfa.kernels import reference
-from biosfa.kernels.local import CURRENT, DIFFERENCE, Mode
+from biosfa.kernels.local import CURRENT, DIFFERENCE, Mode, Rule
 from biosfa.kernels.natural import network as natural
 
 
@@ -30,7 +30,8 @@ def test_kernel_equals_reference_for_any_chunks(data):
         Z, state.W, k, eta=None if automatic else eta, starts=starts, window=window, **options
     )
     cuts = [0, *sorted(P * cut for cut in draw(st.lists(st.integers(0, n), max_size=3))), n * P]
-    mode = Mode(center=True, relative=automatic, euler=False, window=window, **options)
+    rule = int(Rule.REVERSIBLE if options["reversible"] else Rule.BIO_SFA)
+    mode = Mode(center=True, relative=automatic, normalized=options["normalized"], rule=rule, window=window)
     for begin, end in pairwise(cuts):
         part = slice(begin, end)
         natural.learn(Z.reshape(-1, m)[part], np.repeat(starts, P)[part], eta[part], begin, k, mode, state)

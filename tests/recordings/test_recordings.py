@@ -174,6 +174,23 @@ def test_each_line_is_answered_at_once_and_the_model_is_kept(X, tmp_path):
     np.testing.assert_allclose(net.components_, expected.components_, rtol=1e-7)
 
 
+def test_a_stream_goes_on_with_the_solver_of_its_model(X, tmp_path):
+    lines = "\n".join(",".join(map(repr, x.tolist())) for x in X[:40]) + "\n"
+    keep = tmp_path / "live"
+    for _ in range(2):  # the second time the solver is the model's
+        options = [] if keep.exists() else ["--solver", "bio"]
+        run("stream", "-k", 2, "--model", keep, *options, input=lines)
+    net = biosfa.load(keep)
+    expected = BioSFA(2, random_state=0).partial_fit(X[:40]).end_episode().partial_fit(X[:40])
+    assert type(net) is BioSFA
+    np.testing.assert_allclose(net.components_, expected.components_, rtol=1e-7)
+    done = run("stream", "--model", keep, "--solver", "online", input=lines, code=1)
+    assert "was learned with --solver bio, not online" in line_of_error(done)
+    SFA(2).fit(X).save(tmp_path / "exact")
+    done = run("stream", "--model", tmp_path / "exact", input=lines, code=1)
+    assert "holds SFA, which cannot learn from a stream" in line_of_error(done)
+
+
 # is killed, or interrupted as by Ctrl-C, when it writes its so-manieth file: before it is whole, before it takes its
 # place, or just after
 KILLED = """

@@ -219,12 +219,13 @@ def stream(
         Path | None, typer.Option(help="Model file to go on with, if there is one, and to keep what is learned in.")
     ] = None,
     solver: Annotated[
-        StreamSolver,
+        StreamSolver | None,
         typer.Option(
             help="[b]online[/b]: natural gradient. [b]bio[/b]: the paper's network with local rules, which needs many "
-            "more samples."
+            "more samples.",
+            show_default="the model's; online",
         ),
-    ] = StreamSolver.online,
+    ] = None,
     delays: Delays = 1,
     expand: Annotated[Expansion | None, typer.Option(help="Find features among all products of two columns.")] = None,
     forget: Annotated[float | None, typer.Option(min=10, help="Samples to look back over, if things change.")] = None,
@@ -241,36 +242,18 @@ def stream(
     As in [b]tail -f log.csv | biosfa stream --components 3[/b]. Answers are nan until there are features.
     """
     with one_line_errors():
-        from biosfa.estimators import load
-        from biosfa.recordings import live, run
+        from biosfa.recordings import live
 
-        kind = run.NETWORKS[solver.value]
-        if model is not None and model.exists():
-            net = load(model)
-            if not isinstance(net, kind):
-                raise ValueError(
-                    f"{model} holds a model of the kind {type(net).__name__}, not {kind.__name__}: see --solver"
-                )
-            wanted: dict[str, Any] = {
-                "n_components": components or net.n_components,
-                "n_delays": delays,
-                "expansion": expand and expand.value,
-                "forget": forget,
-            }
-            for name, value in wanted.items():
-                if getattr(net, name) != value:
-                    raise ValueError(f"{model} was learned with {name}={getattr(net, name)!r}, not {value!r}")
-        else:
-            if components is None:
-                raise ValueError("how many features? Give --components, or a --model that exists")
-            net = kind(
-                components,
-                expansion=expand and expand.value,
-                n_delays=delays,
-                forget=forget,
-                missing=missing.value,
-                random_state=seed,
-            )
+        net = live.network(
+            model,
+            None if solver is None else solver.value,
+            components,
+            expansion=expand and expand.value,
+            n_delays=delays,
+            forget=forget,
+            missing=missing.value,
+            seed=seed,
+        )
         options = _stream_options(columns, time, max_step, episodes, missing, joined=False)
         live.answer(net, sys.stdin.fileno(), sys.stdout.buffer, keep=model, every=checkpoint_every, **options)
 

@@ -1,4 +1,4 @@
-"""What all learners of slow features share: the path of the signal, transforming, scoring, saving."""
+"""What all learners of slow features share: their life cycle, transforming, scoring, saving."""
 
 import os
 import warnings
@@ -7,27 +7,43 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
 from biosfa.episodes import episode_lengths, episode_starts, rows_with_nan, without_missing
-from biosfa.estimators._fitting import Episodes, Fitting, SampleSource, Whole
+from biosfa.estimators._fitting import Episodes, Fitting
 from biosfa.estimators._loading import load
-from biosfa.estimators._persistence import decode, encode
-from biosfa.estimators._projection import Projection
+from biosfa.estimators._persistence import from_model, to_model
+from biosfa.estimators._projection import Projection, check_columns
 from biosfa.exceptions import DivergenceError, ModelFileError, ShortEpisodeWarning
-from biosfa.io import Chunk, Position, Stream
+from biosfa.io import Position, Stream
 from biosfa.io.model_file import Model, write_model
 from biosfa.signal import Reduction, SignalPath, delayed_names
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
-from biosfa.validation import check_choice, check_count, check_samples, keep_index, unchanged_on_error
+from biosfa.validation import FLOATS, check_choice, check_count, check_samples, keep_index, unchanged_on_error
 
 
 class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
-    """Base of the estimators whose features are linear in a delayed and expanded signal."""
+    """Base of the estimators whose features are linear in a delayed and expanded signal.
 
+    Every model lives through the same steps. A subclass says what each does:
+
+    ================  =============================================================================================
+    ``_start``        once, given the first rows: builds the path of the signal and a state that has learned nothing
+    ``_learn``        for every chunk of checked rows: moves the state on
+    ``end_episode``   between recordings: the next row does not follow the last one
+    ``_finish``       after the last pass of ``fit``: checks that features can be found, and warns
+    ``components_``   and other readers: solve for the features when somebody asks, once per change
+    ================  =============================================================================================
+
+    :class:`Fitting` takes ``fit`` through these steps, chunk by chunk and pass by pass. ``partial_fit`` starts if
+    nothing was learned yet, and learns. Other rooms go through :class:`Fitting`, :func:`learn_chunk`, :func:`to_model`
+    and :class:`Projection`.
+    """
+
+    n_components: int | None
     pca: int | None
     n_delays: int
     expansion: Any
@@ -39,7 +55,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     _signal: SignalPath
     _open: bool
     _gap = False  # whether the last row was missing
-    _begun: dict[str, Any]
+    _fixed: dict[str, Any]  # structural parameters as they were when learning began
 
     # parameters that say what is learned, and so cannot change once it has begun
     _structural: ClassVar[tuple[str, ...]] = ("n_components", "pca", "expansion", "n_delays")
@@ -49,12 +65,13 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """The fitted expansion, or None; what :func:`load` asks for if it is one of your own."""
         return self._signal.transformer
 
-    def _freeze(self) -> None:
-        """Remember the parameters that learning begins with."""
-        self._begun = {name: getattr(self, name) for name in self._structural}
+    @property
+    def _started(self) -> bool:
+        """Whether learning has begun."""
+        return hasattr(self, "_signal")
 
     def _check_unchanged(self) -> None:
-        for name, value in self._begun.items():
+        for name, value in self._fixed.items():
             if getattr(self, name) is not value and getattr(self, name) != value:
                 raise ValueError(
                     f"{name} was {value!r} when learning began and is {getattr(self, name)!r}: call fit to begin anew"
@@ -75,15 +92,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _fit(self, X: ArrayLike | Stream, lengths: ArrayLike | None, **learning: Any) -> Self:
         """Forget everything, then learn from an array or a stream."""
         with unchanged_on_error(self, DivergenceError):
-            self._check_parameters()
-            if isinstance(X, Stream):
-                if lengths is not None:
-                    raise ValueError("a stream knows its episodes: give lengths to open_stream, as episodes")
-                self._adopt(X)
-                source: SampleSource = X
-            else:
-                source = self._checked(X, lengths)
-            for _ in Fitting(self, source, **learning).steps():
+            for _ in Fitting.of(self, X, lengths, **learning).steps():
                 pass
         return self
 
@@ -94,20 +103,62 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if stream.named:
             self.feature_names_in_ = np.asarray(stream.feature_names, dtype=object)
 
-    def _checked(self, X: ArrayLike, lengths: ArrayLike | None) -> SampleSource:
-        """An array as a source."""
-        samples = check_samples(self, X, reset=True, min_samples=2, allow_nan=self.missing == "break")
-        starts = episode_starts(len(samples), lengths, open_episode=False)
-        missing = self._find_missing(samples)
-        if missing is None:
-            return Whole(Chunk(samples, starts, None, Position(n_rows=len(samples))))
-        rest = without_missing(samples, starts, missing, broken=False)
-        n_skipped = len(samples) - len(rest.samples)
-        position = Position(n_rows=len(samples), n_skipped=n_skipped, n_broken=rest.n_broken)
-        return Whole(Chunk(rest.samples, rest.starts, rest.kept, position))
+    def _partial_fit(self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None, **learning: Any) -> Self:
+        """Learn from a further chunk, or, if that fails, stay as it was."""
+        with unchanged_on_error(self, DivergenceError):
+            self._check_parameters()
+            rows, begins = self._next_rows(X, lengths, starts)
+            self._learn_rows(rows, begins, **learning)
+        if lengths is not None:
+            self.end_episode()
+        elif self._gap:  # the last row was missing
+            self._break_episode()
+        return self
+
+    def _learn_rows(self, rows: FloatArray, starts: BoolArray, **learning: Any) -> None:
+        """Learn from rows that were checked, after the first of which learning starts."""
+        if len(rows) == 0:
+            return
+        if not self._started:
+            self._start(rows, starts)
+        self._check_unchanged()
+        self._learn(rows, starts, **learning)
+
+    def _start(
+        self, X: FloatArray, starts: BoolArray, reduction: Reduction | None = None, *, n_streams: int = 1
+    ) -> None:
+        """Make ready to learn, given the first rows; principal components come from these if none are given."""
+        if reduction is None and self.pca is not None:
+            reduction = Reduction.of_rows(X, self.pca)
+        signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
+        self._check_outputs(signal.n_features_out)
+        self._begin_with(signal)
+        self._open = False
+        self._reset(dtype=X.dtype, n_streams=n_streams)
+
+    def _begin_with(self, signal: SignalPath) -> None:
+        """Take a path of the signal; what it depends on cannot change from here on."""
+        self._signal = signal
+        self._fixed = {name: getattr(self, name) for name in self._structural}
+
+    def _check_outputs(self, n_features: int) -> None:
+        """Raise ValueError if there are too few (expanded) columns for so many features."""
+        wanted = self.n_components
+        if wanted is not None and wanted > n_features:
+            raise ValueError(
+                f"n_components={wanted} exceeds the number of (expanded) features, n_features = {n_features}"
+            )
+
+    @abstractmethod
+    def _reset(self, *, dtype: DTypeLike, n_streams: int) -> None:
+        """Make a state that has learned nothing, for input of this type."""
+
+    @abstractmethod
+    def _learn(self, X: FloatArray, starts: BoolArray) -> None:
+        """Learn from checked rows."""
 
     def _finish(self, position: Position, episodes: Episodes) -> None:
-        """Make the best of what was learned."""
+        """Check that features can be found, and warn of what was odd, given where the stream ended."""
         self.n_skipped_, self.n_broken_pairs_ = position.n_skipped, position.n_broken
         if episodes.n_short:
             warnings.warn(
@@ -118,9 +169,10 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             )
 
     def _next_rows(
-        self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None, *, first: bool
+        self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None
     ) -> tuple[FloatArray, BoolArray]:
         """Checked rows of a chunk without the missing ones, and which of them begin an episode."""
+        first = not self._started
         samples = check_samples(self, X, reset=first, allow_nan=self.missing == "break")
         if first and not self._gap:  # it may have begun with rows that are all missing
             self.n_skipped_, self.n_broken_pairs_ = 0, 0
@@ -157,43 +209,6 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     @abstractmethod
     def _rows_needed(self) -> int:
         """Rows of an episode from which something can be learned."""
-
-    @abstractmethod
-    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None) -> None:
-        """Make ready to learn, given the first rows."""
-
-    @abstractmethod
-    def _take(self, X: FloatArray, starts: BoolArray) -> None:
-        """Learn from checked rows."""
-
-    def _settle(self) -> None:
-        """Make features of what a chunk has taught, where that is not done by learning itself."""
-
-    def _partial_fit(self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None) -> Self:
-        """Learn from a further chunk, or, if that fails, stay as it was."""
-        first = not hasattr(self, "_signal")
-        with unchanged_on_error(self):
-            self._check_parameters()
-            rows, begins = self._next_rows(X, lengths, starts, first=first)
-            if len(rows):
-                if first:
-                    self._begin_now(rows, begins)
-                self._check_unchanged()
-                self._take(rows, begins)
-                self._settle()
-        return self._end_chunk(lengths)
-
-    def _end_chunk(self, lengths: ArrayLike | None) -> Self:
-        """Close the episode if the chunk had whole ones, or if its last row was missing."""
-        if lengths is not None:
-            self.end_episode()
-        elif self._gap:
-            self._close()
-        return self
-
-    def _begin_now(self, X: FloatArray, starts: BoolArray) -> None:
-        """Make ready to learn from a stream of which only the first rows are there."""
-        self._begin(X, starts, None if self.pca is None else Reduction.of_rows(X, self.pca))
 
     def transform(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
         """Slow features of X, in order of slowness.
@@ -236,6 +251,35 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         features: FloatArray = keep_index(self, Y, X, plan.index)
         return features
 
+    def transform_one(self, x: ArrayLike) -> FloatArray:
+        """Slow features of one sample.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or (n_delays, n_features) where n_delays > 1
+            The sample; with delays the last ``n_delays`` samples, the oldest first.
+
+        Returns
+        -------
+        array of shape (n_components,)
+        """
+        check_is_fitted(self)
+        sample = np.asarray(x)
+        wanted = (self.n_features_in_,) if self.n_delays == 1 else (self.n_delays, self.n_features_in_)
+        if sample.shape != wanted:
+            raise ValueError(f"x must have the shape {wanted}; got {sample.shape}")
+        newest_first = np.atleast_2d(sample)[::-1]
+        if sample.dtype not in FLOATS:
+            newest_first = newest_first.astype(np.float64)
+        expanded = self._signal.expand(self._signal.reduce(newest_first).reshape(1, -1))
+        mean, components = self._map()
+        features: FloatArray = ((expanded - mean) @ components.T)[0].astype(expanded.dtype, copy=False)
+        return features
+
+    def _map(self) -> tuple[Float64Array, Float64Array]:
+        """The mean and the components, as they are."""
+        return self.mean_, self.components_
+
     def transform_chunks(self, stream: Stream) -> Iterator[FloatArray]:
         """Slow features of a stream, chunk by chunk, one row for each row of the input.
 
@@ -251,17 +295,10 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         array of shape (rows of the chunk, n_components)
         """
         check_is_fitted(self)
-        self._check_columns(stream)
+        check_columns(self, stream)
         projection = Projection.of(self)
         for chunk in stream:
             yield projection.features(chunk)
-
-    def _check_columns(self, stream: Stream) -> None:
-        if stream.n_features != self.n_features_in_:
-            raise ValueError(
-                f"the stream has {stream.n_features} columns, and the model was fitted to {self.n_features_in_}: "
-                "choose them with columns (--columns)"
-            )
 
     def _samples(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[FloatArray, BoolArray]:
         if isinstance(X, Stream):
@@ -321,11 +358,11 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def end_episode(self) -> Self:
         """Close the open episode: no difference is taken between its last row and the next one that comes."""
         self._gap = False
-        self._close()
+        self._break_episode()
         return self
 
-    def _close(self) -> None:
-        if hasattr(self, "_signal"):
+    def _break_episode(self) -> None:
+        if self._started:
             self._open = False
             self._signal.forget()
 
@@ -335,32 +372,11 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return tags
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole state to one file, atomically; :meth:`load` continues bit for bit.
+        """Write the whole state to one file, atomically; :meth:`load` resumes exactly there.
 
         Functions and transformers of your own cannot be written: :meth:`load` asks for them.
         """
-        write_model(path, self._to_model())
-
-    def _to_model(self) -> Model:
-        check_is_fitted(self, "_signal")
-        self._check_unchanged()
-        settings = {
-            "parameters": {name: encode(value) for name, value in self.get_params(deep=False).items()},
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": [str(name) for name in getattr(self, "feature_names_in_", [])],
-            "open": self._open,
-            "gaps": {
-                "open": self._gap,
-                "n_skipped": self.n_skipped_,
-                "n_broken_pairs": self.n_broken_pairs_,
-            },
-            "state": self._scalars(),
-        }
-        arrays = {"history": self._signal.history, **self._arrays()}
-        reduction = self._signal.reduction
-        if reduction is not None:
-            arrays |= {"pca.mean": reduction.mean, "pca.components": reduction.components}
-        return Model(type(self).__name__, settings, arrays)
+        write_model(path, to_model(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
@@ -368,39 +384,6 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         estimator = load(path, **parameters)
         if not isinstance(estimator, cls):
             raise ModelFileError(f"{os.fspath(path)} holds a {type(estimator).__name__}, not a {cls.__name__}")
-        return estimator
-
-    @classmethod
-    def _from_model(cls, path: str, model: Model, parameters: dict[str, Any]) -> Self:
-        settings = model.settings
-        estimator = cls(**decode(path, settings["parameters"], parameters, cls._structural))
-        estimator._check_parameters()
-        estimator.n_features_in_ = check_count("n_features_in", settings["n_features_in"])
-        if settings["feature_names_in"]:
-            estimator.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
-            if estimator.feature_names_in_.shape != (estimator.n_features_in_,):
-                raise ValueError("the names of the columns are not as many as the columns")
-        arrays = dict(model.arrays)
-        reduction = None
-        if estimator.pca is not None:
-            reduction = Reduction(arrays.pop("pca.mean"), arrays.pop("pca.components"))
-            reduction.check(estimator.n_features_in_, estimator.pca)
-        history = arrays.pop("history")
-        # what it claims must not make us allocate more than what it holds
-        n_held = sum(array.size for array in arrays.values())
-        if (estimator.pca or estimator.n_features_in_) * estimator.n_delays > n_held:
-            raise ValueError("its arrays are too small for its settings")
-        estimator._signal = SignalPath.restore(
-            estimator.n_delays, estimator.expansion, estimator.n_features_in_, reduction
-        )
-        if history.ndim != 2 or history.shape[1] != estimator._signal.n_reduced or len(history) > estimator.n_delays:
-            raise ValueError(f"history has the shape {history.shape}")
-        estimator._signal.history = history
-        gaps = settings["gaps"]
-        estimator._open, estimator._gap = bool(settings["open"]), bool(gaps["open"])
-        estimator.n_skipped_, estimator.n_broken_pairs_ = int(gaps["n_skipped"]), int(gaps["n_broken_pairs"])
-        estimator._freeze()
-        estimator._restore(settings["state"], arrays)
         return estimator
 
     @abstractmethod
@@ -415,6 +398,14 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _arrays(self) -> Arrays:
         """State as arrays."""
 
+    def _published(self) -> Arrays:
+        """What stands beside the state in a file: the map to the features, if there are any."""
+        return {"components": self.components_, "mean": self.mean_}
+
     @abstractmethod
-    def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
-        """Take back what :meth:`_scalars` and :meth:`_arrays` gave; ``_signal`` is there already."""
+    def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
+        """Take back what these three gave; the path of the signal is there already."""
+
+    @classmethod
+    def _from_model(cls, path: str, model: Model, parameters: dict[str, Any]) -> Self:
+        return from_model(cls, path, model, parameters)

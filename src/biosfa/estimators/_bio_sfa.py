@@ -9,19 +9,10 @@ from scipy.linalg import solve
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.estimators._online import NetworkEstimator
-from biosfa.kernels.local import Mode, respond_to_all
-from biosfa.learning import NONNEGATIVE_TAU, LearningRate, LocalNetwork
+from biosfa.kernels.local import RULES, Rule, has_interneurons, is_nonnegative, respond_to_all
+from biosfa.learning import NONNEGATIVE_TAU, AutomaticRates, GivenRates, LearningRate, LocalNetwork, Network
 from biosfa.typing import Arrays, Float64Array, FloatArray
 from biosfa.validation import check_choice, check_positive
-
-RULES = ("bio-sfa", "reversible", "interneuron", "nonnegative")
-
-
-def circuit_of(mode: Mode) -> str:
-    """The circuit, which unlike rates cannot change while it learns."""
-    if mode.interneurons:
-        return "interneuron"
-    return "nonnegative" if mode.nonnegative else "direct"
 
 
 class BioSFA(NetworkEstimator):
@@ -185,7 +176,7 @@ class BioSFA(NetworkEstimator):
         """
         check_is_fitted(self)
         W, M = self._network.W, self._network.M
-        if self._network.mode.nonnegative:
+        if is_nonnegative(self._network.mode.rule):
             return self._features(X, lengths, W.astype(np.float64), partial(respond_to_all, M=M))
         return self._features(X, lengths, solve(M, W, assume_a="pos"))
 
@@ -202,7 +193,7 @@ class BioSFA(NetworkEstimator):
     @property
     def L_(self) -> Float64Array:
         """Weights between the outputs and the interneurons."""
-        if not self._network.mode.interneurons:
+        if not has_interneurons(self._network.mode.rule):
             raise AttributeError(f'only a network with rule="interneuron" has L_; this one has rule={self.rule!r}')
         return self._network.state.L.copy()
 
@@ -215,44 +206,39 @@ class BioSFA(NetworkEstimator):
         else:
             check_positive("tau", self.tau)
 
-    def _mode(self) -> Mode:
-        automatic = isinstance(self.learning_rate, str)
-        return Mode(
-            center=bool(self.center),
-            relative=automatic,
-            normalized=self.step == "normalized" or (self.step == "auto" and automatic),
-            reversible=self.rule == "reversible",
-            euler=self.dynamics == "euler",
-            window=np.inf if self.forget is None else float(self.forget),
-            interneurons=self.rule == "interneuron",
-            nonnegative=self.rule == "nonnegative",
+    def _rates(self, n_features: int, n_streams: int) -> GivenRates | AutomaticRates:
+        tau = NONNEGATIVE_TAU if Rule.named(self.rule).is_nonnegative and isinstance(self.tau, str) else self.tau
+        if not isinstance(self.learning_rate, str):
+            return GivenRates(self.learning_rate, tau, n_streams=n_streams)
+        return AutomaticRates(
+            tau, n_outputs=self.n_components, n_features=n_features, n_streams=n_streams, forget=self.forget
         )
 
     def _new_network(self, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> LocalNetwork:
-        return LocalNetwork(self.n_components, self._signal.n_features_out, n_streams, self._mode(), dtype, rng)
+        k, m = self.n_components, self._signal.n_features_out
+        mode = self._mode(Rule.named(self.rule), euler=self.dynamics == "euler")
+        return LocalNetwork(k, m, n_streams, mode, dtype, rng, self._rates(m, n_streams))
 
-    def _tau(self) -> str | float:
-        return NONNEGATIVE_TAU if self.rule == "nonnegative" and isinstance(self.tau, str) else self.tau
+    def _configure(self, network: Network) -> None:
+        self._check_circuit(Rule(network.mode.rule).circuit)
+        mode = self._mode(Rule.named(self.rule), euler=self.dynamics == "euler")
+        network.configure(mode, self._rates(network.n_features, network.n_streams))
 
     def _outputs_may_be_silent(self) -> bool:
-        return self.rule == "nonnegative"  # which may tile with more outputs than columns
-
-    def _go_on(self, n_streams: int) -> None:
-        self._check_circuit(circuit_of(self._network.mode))
-        super()._go_on(n_streams)
+        return Rule.named(self.rule).is_nonnegative  # which may tile with more outputs than columns
 
     def _check_circuit(self, circuit: str) -> None:
-        if circuit_of(self._mode()) != circuit:
+        if Rule.named(self.rule).circuit != circuit:
             raise ValueError(
                 f"rule cannot change to {self.rule!r} once learning has begun: the circuit is another one. Call fit "
                 "to begin anew"
             )
 
     def _scalars(self) -> dict[str, Any]:
-        circuit = circuit_of(self._network.mode)
+        circuit = Rule(self._network.mode.rule).circuit
         self._check_circuit(circuit)  # or it could not be loaded
         return {**super()._scalars(), "circuit": circuit}
 
-    def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
+    def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
         self._check_circuit(scalars["circuit"])
-        super()._restore(scalars, arrays)
+        super()._restore(scalars, arrays, published)

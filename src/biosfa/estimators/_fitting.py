@@ -5,12 +5,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from biosfa.episodes import episode_starts, without_missing
 from biosfa.estimators._memory import check_pca_memory
-from biosfa.io import Chunk, Position
+from biosfa.exceptions import DivergenceError
+from biosfa.io import Chunk, Position, Stream
 from biosfa.kernels.exact import Moments
 from biosfa.signal import Reduction
 from biosfa.typing import Arrays, BoolArray
+from biosfa.validation import check_samples, unchanged_on_error
 
 if TYPE_CHECKING:
     from biosfa.estimators._base import SlowFeatureEstimator
@@ -66,6 +70,23 @@ class Episodes:
 class Fitting:
     """The passes of ``fit`` over a source: one for principal components, if they are wanted, the rest to learn."""
 
+    @classmethod
+    def of(
+        cls,
+        estimator: "SlowFeatureEstimator",
+        X: "ArrayLike | Stream",
+        lengths: ArrayLike | None = None,
+        **learning: Any,
+    ) -> Self:
+        """``fit`` of an estimator to an array or a stream, about to begin; parameters and input are checked."""
+        estimator._check_parameters()
+        if not isinstance(X, Stream):
+            return cls(estimator, _checked(estimator, X, lengths), **learning)
+        if lengths is not None:
+            raise ValueError("a stream knows its episodes: give lengths to open_stream, as episodes")
+        estimator._adopt(X)
+        return cls(estimator, X, **learning)
+
     def __init__(self, estimator: "SlowFeatureEstimator", source: SampleSource, **learning: Any) -> None:
         self._estimator = estimator
         self._source = source
@@ -116,9 +137,9 @@ class Fitting:
         while self.epoch < self._estimator.n_epochs:
             for chunk in self._chunks():
                 if not self.begun:
-                    self._estimator._begin(chunk.samples, chunk.starts, self._reduction)
+                    self._estimator._start(chunk.samples, chunk.starts, self._reduction)
                     self.begun = True
-                self._estimator._take(chunk.samples, chunk.starts, **self._learning)
+                self._estimator._learn(chunk.samples, chunk.starts, **self._learning)
                 if self.epoch == 0:
                     self.episodes.add(chunk.starts)
                 yield chunk
@@ -170,3 +191,34 @@ class Fitting:
         if "fitting.pca" in arrays:
             self._reduction = Reduction(arrays["fitting.pca_mean"], arrays["fitting.pca"])
         return self
+
+
+def _checked(estimator: "SlowFeatureEstimator", X: ArrayLike, lengths: ArrayLike | None) -> Whole:
+    """An array as a source."""
+    samples = check_samples(estimator, X, reset=True, min_samples=2, allow_nan=estimator.missing == "break")
+    starts = episode_starts(len(samples), lengths, open_episode=False)
+    missing = estimator._find_missing(samples)
+    if missing is None:
+        return Whole(Chunk(samples, starts, None, Position(n_rows=len(samples))))
+    rest = without_missing(samples, starts, missing, broken=False)
+    n_skipped = len(samples) - len(rest.samples)
+    position = Position(n_rows=len(samples), n_skipped=n_skipped, n_broken=rest.n_broken)
+    return Whole(Chunk(rest.samples, rest.starts, rest.kept, position))
+
+
+def has_started(estimator: "SlowFeatureEstimator") -> bool:
+    """Whether an estimator has begun to learn."""
+    return estimator._started
+
+
+def begin_stream(estimator: "SlowFeatureEstimator", stream: Stream) -> None:
+    """Make an estimator that has learned nothing ready for :func:`learn_chunk`."""
+    estimator._check_parameters()
+    estimator._adopt(stream)
+    estimator.n_skipped_, estimator.n_broken_pairs_ = 0, 0
+
+
+def learn_chunk(estimator: "SlowFeatureEstimator", chunk: Chunk) -> None:
+    """Learn from a chunk as ``partial_fit`` would; the stream has checked its rows."""
+    with unchanged_on_error(estimator, DivergenceError):
+        estimator._learn_rows(chunk.samples, chunk.starts)

@@ -1,8 +1,7 @@
 """What the online learners share: a network behind the path of the signal, and what can be read from it."""
 
-import math
 from abc import abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -14,20 +13,12 @@ from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.exceptions import DivergenceError
 from biosfa.io import Position, Stream
-from biosfa.kernels.local import Mode
-from biosfa.learning import LearningRate, Network, Pace, Recorder, Watch, check_learning_rate, look
-from biosfa.signal import Plan, Reduction, SignalPath
+from biosfa.kernels.local import Mode, Rule
+from biosfa.learning import LearningRate, Network, Recorder, RowRates, Watch, check_learning_rate, look
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import FLOATS, check_choice, check_count, check_positive, check_samples, unchanged_on_error
 
 SHORTEST_WINDOW = 10  # samples over which averages still mean something
-
-
-class _Prepared(NamedTuple):
-    rows: FloatArray  # reduced
-    plan: Plan
-    eta: Float64Array
-    rate: Float64Array  # η/τ
 
 
 class NetworkEstimator(SlowFeatureEstimator):
@@ -121,18 +112,7 @@ class NetworkEstimator(SlowFeatureEstimator):
         DivergenceError
             If the network leaves its stable region; it keeps its last finite state.
         """
-        first = not hasattr(self, "_network")
-        with unchanged_on_error(self, DivergenceError):
-            self._check_parameters()
-            rows, begins = self._next_rows(X, lengths, starts, first=first)
-            if len(rows):
-                if first:
-                    self._begin_now(rows, begins)
-                self._go_on(1)
-                plan = self._prepare(rows, begins)
-        if len(rows):
-            self._learn(plan, begins, recorder)
-        return self._end_chunk(lengths)
+        return self._partial_fit(X, lengths, starts, recorder=recorder)
 
     def partial_fit_streams(self, X: ArrayLike, *, recorder: Recorder | None = None) -> Self:
         """Learn from parallel streams that share the weights, each with its own memory.
@@ -150,7 +130,6 @@ class NetworkEstimator(SlowFeatureEstimator):
         -------
         self
         """
-        first = not hasattr(self, "_network")
         with unchanged_on_error(self, DivergenceError):
             cube = np.asarray(X)
             if cube.ndim != 3:
@@ -161,21 +140,21 @@ class NetworkEstimator(SlowFeatureEstimator):
             if n_streams == 1:
                 return self.partial_fit(cube[:, 0], recorder=recorder)
             self._check_parameters()
-            flat = check_samples(self, cube.reshape(-1, n_features), reset=first, n_streams=n_streams)
-            if first:
+            flat = check_samples(self, cube.reshape(-1, n_features), reset=not self._started, n_streams=n_streams)
+            if not self._started:
                 self.n_skipped_, self.n_broken_pairs_ = 0, 0
-                reduction = None if self.pca is None else Reduction.of_rows(flat, self.pca)
-                self._begin(flat, np.ones(len(flat), np.bool_), reduction, n_streams=n_streams)
-            self._go_on(n_streams)
+                self._start(flat, np.ones(len(flat), np.bool_), n_streams=n_streams)
+            self._check_unchanged()
+            self._apply_parameters(n_streams)
             starts = episode_starts(n_steps, None, open_episode=self._open)
-            eta, rate = self._pace.over(self._network.n_updates + 1, starts)
+            rates = self._network.plan(starts)
         size = max(1, self._signal.piece_rows() // n_streams)
         for begin in range(0, n_steps, size):
             steps = slice(begin, min(begin + size, n_steps))
             raw = flat[steps.start * n_streams : steps.stop * n_streams]
             rows = self._signal.expand(self._signal.reduce(raw))
             samples = rows.reshape(-1, n_streams, rows.shape[1])
-            self._advance(samples, starts[steps], eta[steps], rate[steps], recorder)
+            self._advance(samples, starts[steps], rates.part(steps), recorder)
         return self
 
     def learn_one(self, x: ArrayLike) -> Self:
@@ -195,38 +174,13 @@ class NetworkEstimator(SlowFeatureEstimator):
             if sample.ndim != 1:
                 raise ValueError(f"x must have the shape (n_features,); got {sample.shape}")
             return self.partial_fit(sample[None])
-        eta, rate = self._pace.at(self._network.n_updates + 1)
-        if not self._network.advance_one(sample, eta, rate):
+        if not self._network.advance_one(sample):
             if self.missing == "break" and np.isnan(sample).any():
                 return self.partial_fit(sample[None])
             check_samples(self, sample[None], reset=False)
             self.end_episode()
-            self._network.raise_divergence(sample, eta)
+            self._network.raise_divergence(sample, self._network.rates.at(self.n_updates_ + 1)[0])
         return self
-
-    def transform_one(self, x: ArrayLike) -> FloatArray:
-        """Slow features of one sample.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), or (n_delays, n_features) where n_delays > 1
-            The sample; with delays the last ``n_delays`` samples, the oldest first.
-
-        Returns
-        -------
-        array of shape (n_components,)
-        """
-        check_is_fitted(self)
-        sample = np.asarray(x)
-        wanted = (self.n_features_in_,) if self.n_delays == 1 else (self.n_delays, self.n_features_in_)
-        if sample.shape != wanted:
-            raise ValueError(f"x must have the shape {wanted}; got {sample.shape}")
-        newest_first = np.atleast_2d(sample)[::-1]
-        if sample.dtype not in FLOATS:
-            newest_first = newest_first.astype(np.float64)
-        expanded = self._signal.expand(self._signal.reduce(newest_first).reshape(1, -1))
-        features: FloatArray = ((expanded - self.mean_) @ self.components_.T)[0].astype(expanded.dtype, copy=False)
-        return features
 
     def watch(self) -> Watch:
         """How learning goes: slowness, constraint error, effective rate, and a warning if something looks wrong.
@@ -244,7 +198,7 @@ class NetworkEstimator(SlowFeatureEstimator):
         2η‖x‖² is ... for the largest sample so far, and the explicit step is unstable beyond 2: ...
         """
         check_is_fitted(self)
-        return look(self._network, self._pace.at(max(1, self._network.n_updates))[0])
+        return look(self._network)
 
     @property
     def components_(self) -> Float64Array:
@@ -254,7 +208,7 @@ class NetworkEstimator(SlowFeatureEstimator):
     @property
     def delta_values_(self) -> Float64Array:
         """Slowness of the features."""
-        return self._network.delta_values()
+        return self._network.readout().delta_values
 
     @property
     def constraint_error_(self) -> float:
@@ -265,6 +219,9 @@ class NetworkEstimator(SlowFeatureEstimator):
     def mean_(self) -> Float64Array:
         """Running mean of the expanded signal."""
         return self._network.mean.copy()
+
+    def _map(self) -> tuple[Float64Array, Float64Array]:
+        return self._network.mean, self._network.readout().components
 
     @property
     def n_samples_seen_(self) -> int:
@@ -296,105 +253,88 @@ class NetworkEstimator(SlowFeatureEstimator):
         if self.dtype is not None and np.dtype(self.dtype) not in FLOATS:
             raise ValueError(f"dtype must be float32 or float64; got {self.dtype!r}")
 
+    def _mode(self, rule: Rule, *, euler: bool = False) -> Mode:
+        """How the kernels run."""
+        automatic = isinstance(self.learning_rate, str)
+        return Mode(
+            center=bool(self.center),
+            relative=automatic,
+            normalized=self.step == "normalized" or (self.step == "auto" and automatic),
+            rule=int(rule),
+            euler=euler,
+            window=np.inf if self.forget is None else float(self.forget),
+        )
+
     @abstractmethod
     def _new_network(self, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> Network:
-        """A network that has seen nothing."""
+        """A network that has seen nothing, for the present parameters."""
 
     @abstractmethod
-    def _mode(self) -> Mode:
-        """How the kernels run."""
-
-    def _tau(self) -> str | float:
-        """The ratio of the rates of W and M; infinite where M is not learned."""
-        return math.inf
+    def _configure(self, network: Network) -> None:
+        """Let a network go on with the present parameters."""
 
     def _outputs_may_be_silent(self) -> bool:
         """Whether there may be more outputs than the input has dimensions."""
         return False
 
+    def _check_outputs(self, n_features: int) -> None:
+        if not self._outputs_may_be_silent():
+            super()._check_outputs(n_features)
+
     def _rows_needed(self) -> int:
         return self.n_delays + 1
 
-    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None, *, n_streams: int = 1) -> None:
-        signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
-        if self.n_components > signal.n_features_out and not self._outputs_may_be_silent():
-            raise ValueError(
-                f"n_components={self.n_components} exceeds the number of (expanded) features, "
-                f"n_features = {signal.n_features_out}"
-            )
-        dtype = X.dtype if self.dtype is None else np.dtype(self.dtype)
-        rng = check_random_state(self.random_state)
-        self._signal = signal
-        self._network = self._new_network(n_streams, dtype, rng)
-        self._freeze()
-        self._apply_parameters()
-        self._open = False
+    def _reset(self, *, dtype: DTypeLike, n_streams: int) -> None:
+        precision = np.dtype(dtype if self.dtype is None else self.dtype)
+        self._network = self._new_network(n_streams, precision, check_random_state(self.random_state))
+        self._apply_parameters(n_streams)
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters; a network that has begun to learn goes on with new rates, rule or step."""
+        """Set parameters; a network that has begun to learn goes on with the new rates and step."""
         super().set_params(**parameters)
         self._plain = False  # until the next partial_fit has looked at them
         return self
 
-    def _apply_parameters(self) -> None:
+    def _apply_parameters(self, n_streams: int) -> None:
+        """Check that learning can go on with the present parameters, and go on with them."""
         network = self._network
-        network.mode = self._mode()
-        self._pace = Pace.build(
-            self.learning_rate,
-            self._tau(),
-            n_outputs=network.k,
-            n_streams=network.n_streams,
-            forget=self.forget,
-        )
-        # where rates do not fall, M that follows faster is noise
-        network.automatic_lateral = self._pace.lateral is not None and self.forget is None
+        if network.n_streams != n_streams:
+            raise ValueError(f"the model learns from {network.n_streams} parallel streams; got {n_streams}")
+        self._check_units(network.mode.relative)
+        self._configure(network)
         plain_signal = self._signal.transformer is None and self._signal.reduction is None and self.n_delays == 1
-        self._plain = plain_signal and network.n_streams == 1
-
-    def _go_on(self, n_streams: int) -> None:
-        """Check that learning can go on, and with what parameters."""
-        self._check_unchanged()
-        if self._network.n_streams != n_streams:
-            raise ValueError(f"the model learns from {self._network.n_streams} parallel streams; got {n_streams}")
-        self._check_units(self._network.mode.relative)
-        self._apply_parameters()
+        self._plain = plain_signal and n_streams == 1
 
     def _check_units(self, relative: bool) -> None:
-        if self._mode().relative != relative:
+        if isinstance(self.learning_rate, str) != relative:
             raise ValueError(
                 'learning_rate cannot change between "auto" and a rate of your own once learning has begun: the '
                 "weights are in other units. Call fit to begin anew"
             )
 
-    def _prepare(self, X: FloatArray, starts: BoolArray) -> "_Prepared":
-        """What X will give, with η and η/τ for each of its rows."""
+    def _learn(self, X: FloatArray, starts: BoolArray, recorder: Recorder | None = None) -> None:
+        self._apply_parameters(n_streams=1)
         rows = self._signal.reduce(X)
         plan = self._signal.plan(rows, starts, continued=True)
-        return _Prepared(rows, plan, *self._pace.over(self._network.n_updates + 1, plan.starts))
-
-    def _take(self, X: FloatArray, starts: BoolArray, recorder: Recorder | None = None) -> None:
-        self._learn(self._prepare(X, starts), starts, recorder)
-
-    def _learn(self, prepared: "_Prepared", starts: BoolArray, recorder: Recorder | None) -> None:
-        rows, plan, eta, rate = prepared
+        rates = self._network.plan(plan.starts)  # all errors come before the first sample is learned
         for x, piece in self._signal.pieces(plan):
-            self._advance(x, plan.starts[piece], eta[piece], rate[piece], recorder)
+            self._advance(x, plan.starts[piece], rates.part(piece), recorder)
         self._signal.remember(rows, starts)
         self._open = True
 
-    def _advance(
-        self, x: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array, recorder: Recorder | None
-    ) -> None:
+    def _advance(self, x: FloatArray, starts: BoolArray, rates: RowRates, recorder: Recorder | None) -> None:
+        network = self._network
         self._open = True
         begin = 0
         try:
             if recorder is not None:
-                for end in recorder.rows_due(self._network.n_updates + np.cumsum(~starts)):
+                for end in recorder.rows_due(network.n_updates + np.cumsum(~starts)):
                     part = slice(begin, end)
-                    self._network.advance(x[part], starts[part], eta[part], rate[part])
-                    recorder.record(self.n_updates_, self._network.W.copy(), self._network.M.copy(), self.watch())
+                    network.advance(x[part], starts[part], rates.part(part))
+                    recorder.record(network.n_updates, network.W.copy(), network.M.copy(), self.watch())
                     begin = end
-            self._network.advance(x[begin:], starts[begin:], eta[begin:], rate[begin:])
+            rest = slice(begin, len(x))
+            network.advance(x[rest], starts[rest], rates.part(rest))
         except DivergenceError:
             self.end_episode()  # what comes next does not follow the last sample learned
             raise
@@ -412,7 +352,7 @@ class NetworkEstimator(SlowFeatureEstimator):
     def _arrays(self) -> Arrays:
         return {f"network.{name}": array for name, array in self._network.arrays().items()}
 
-    def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
+    def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
         self._check_units(scalars["relative"])
         dtype = np.dtype(scalars["dtype"])
         if dtype not in FLOATS:
@@ -422,9 +362,7 @@ class NetworkEstimator(SlowFeatureEstimator):
         if max(self.n_components, n_streams) * self._signal.n_features_out > n_held:  # W, and the last samples
             raise ValueError("its arrays are too small for its settings")
         network = self._new_network(n_streams, dtype, np.random.RandomState(0))
-        network.restore({name.removeprefix("network."): array for name, array in arrays.items()})
-        network.n_samples, network.n_updates = int(scalars["n_samples"]), int(scalars["n_updates"])
-        if not 0 <= network.n_updates <= network.n_samples:
-            raise ValueError(f"{network.n_updates} updates from {network.n_samples} samples")
+        state = {name.removeprefix("network."): array for name, array in arrays.items()}
+        network.restore(state, int(scalars["n_samples"]), int(scalars["n_updates"]))
         self._network = network
-        self._apply_parameters()
+        self._apply_parameters(n_streams)

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from biosfa.estimators._online import NetworkEstimator
-from biosfa.kernels.local import Mode
-from biosfa.learning import LearningRate, NaturalNetwork
+from biosfa.kernels.local import Rule
+from biosfa.learning import GivenRates, KernelRates, LearningRate, NaturalNetwork, Network
 from biosfa.typing import FloatArray
 from biosfa.validation import check_choice, check_count
 
@@ -154,17 +154,18 @@ class OnlineSFA(NetworkEstimator):
         else:
             check_count("whitening_rank", self.whitening_rank)
 
-    def _mode(self) -> Mode:
-        automatic = isinstance(self.learning_rate, str)
-        return Mode(
-            center=bool(self.center),
-            relative=automatic,
-            normalized=self.step == "normalized" or (self.step == "auto" and automatic),
-            reversible=bool(self.reversible),
-            euler=False,
-            window=np.inf if self.forget is None else float(self.forget),
-        )
+    def _rates(self, n_streams: int) -> GivenRates | KernelRates:
+        if isinstance(self.learning_rate, str):
+            return KernelRates(n_streams=n_streams)
+        return GivenRates(self.learning_rate, np.inf, n_streams=n_streams)  # M is not learned
+
+    def _rule(self) -> Rule:
+        return Rule.REVERSIBLE if self.reversible else Rule.BIO_SFA
 
     def _new_network(self, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> NaturalNetwork:
         k, m = self.n_components, self._signal.n_features_out
-        return NaturalNetwork(k, m, n_streams, self._mode(), dtype, rng, self.whitening_rank)
+        rates, mode = self._rates(n_streams), self._mode(self._rule())
+        return NaturalNetwork(k, m, n_streams, mode, dtype, rng, rates, self.whitening_rank)
+
+    def _configure(self, network: Network) -> None:
+        network.configure(self._mode(self._rule()), self._rates(network.n_streams))

@@ -1,12 +1,24 @@
-"""Parameters of estimators as JSON data, and back."""
+"""Estimators as the content of model files, and back."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from biosfa.exceptions import ModelFileError
+from biosfa.io.model_file import Model
 from biosfa.learning import SCHEDULES, Annealed, InverseTime, describe
-from biosfa.signal import QuadraticExpansion
+from biosfa.signal import QuadraticExpansion, Reduction, SignalPath
+from biosfa.typing import Arrays
+from biosfa.validation import check_count
+
+if TYPE_CHECKING:
+    from biosfa.estimators._base import SlowFeatureEstimator
+
+Estimator = TypeVar("Estimator", bound="SlowFeatureEstimator")
+
+# Arrays that stand beside the state of a model, for those who read the file without this package.
+PUBLISHED = ("components", "mean", "delta_values", "redundant_features")
 
 
 def encode(value: Any) -> Any:
@@ -59,3 +71,70 @@ def _decode(path: str, name: str, value: Any) -> Any:
         f"{path} was saved with {name}={value['missing']}, which a file cannot hold; give it again: "
         f"load(path, {name}=...)"
     )
+
+
+def to_model(estimator: "SlowFeatureEstimator", *, published: bool = True) -> Model:
+    """Everything that an estimator is, for a file.
+
+    With ``published``, the components and the mean stand beside the state, so that features can be computed from the
+    file alone.
+    """
+    check_is_fitted(estimator, "_signal")
+    estimator._check_unchanged()
+    settings = {
+        "parameters": {name: encode(value) for name, value in estimator.get_params(deep=False).items()},
+        "n_features_in": estimator.n_features_in_,
+        "feature_names_in": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
+        "open": estimator._open,
+        "gaps": {
+            "open": estimator._gap,
+            "n_skipped": estimator.n_skipped_,
+            "n_broken_pairs": estimator.n_broken_pairs_,
+        },
+        "state": estimator._scalars(),
+    }
+    arrays = {"history": estimator._signal.history, **estimator._arrays()}
+    reduction = estimator._signal.reduction
+    if reduction is not None:
+        arrays |= {"pca.mean": reduction.mean, "pca.components": reduction.components}
+    if published:
+        arrays |= estimator._published()
+    return Model(type(estimator).__name__, settings, arrays)
+
+
+def from_model(kind: type[Estimator], path: str, model: Model, parameters: dict[str, Any]) -> Estimator:
+    """The estimator that :func:`to_model` was given; ``parameters`` replace those it had."""
+    settings = model.settings
+    estimator = kind(**decode(path, settings["parameters"], parameters, kind._structural))
+    estimator._check_parameters()
+    estimator.n_features_in_ = check_count("n_features_in", settings["n_features_in"])
+    if settings["feature_names_in"]:
+        estimator.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
+        if estimator.feature_names_in_.shape != (estimator.n_features_in_,):
+            raise ValueError("the names of the columns are not as many as the columns")
+    arrays = dict(model.arrays)
+    published = {name: arrays.pop(name) for name in PUBLISHED if name in arrays}
+    reduction = None
+    if estimator.pca is not None:
+        reduction = Reduction(arrays.pop("pca.mean"), arrays.pop("pca.components"))
+        reduction.check(estimator.n_features_in_, estimator.pca)
+    history = arrays.pop("history")
+    # what it claims must not make us allocate more than what it holds
+    n_held = sum(array.size for array in arrays.values())
+    if (estimator.pca or estimator.n_features_in_) * estimator.n_delays > n_held:
+        raise ValueError("its arrays are too small for its settings")
+    signal = SignalPath.restore(estimator.n_delays, estimator.expansion, estimator.n_features_in_, reduction)
+    if history.ndim != 2 or history.shape[1] != signal.n_reduced or len(history) > estimator.n_delays:
+        raise ValueError(f"history has the shape {history.shape}")
+    signal.history = history
+    gaps = settings["gaps"]
+    estimator._open, estimator._gap = bool(settings["open"]), bool(gaps["open"])
+    estimator.n_skipped_, estimator.n_broken_pairs_ = int(gaps["n_skipped"]), int(gaps["n_broken_pairs"])
+    estimator._begin_with(signal)
+    estimator._restore(settings["state"], arrays, published)
+    return estimator
+
+
+def state_arrays(estimator: "SlowFeatureEstimator") -> Arrays:
+    """What an estimator keeps from one sample to the next."""
+    return estimator._arrays()

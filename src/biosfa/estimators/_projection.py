@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from biosfa.io import Chunk
+from biosfa.io import Chunk, Stream
 from biosfa.signal import Plan, SignalPath
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
@@ -54,3 +54,12 @@ class Projection:
         for x, piece in self.signal.pieces(plan):
             Y[piece] = np.subtract(x, self.mean).astype(dtype, copy=False) @ weights
         return Y
+
+
+def check_columns(estimator: "SlowFeatureEstimator", stream: Stream) -> None:
+    """Raise ValueError if a stream has not as many columns as a model was fitted to."""
+    if stream.n_features != estimator.n_features_in_:
+        raise ValueError(
+            f"the stream has {stream.n_features} columns, and the model was fitted to {estimator.n_features_in_}: "
+            "choose them with columns (--columns)"
+        )

@@ -1,10 +1,10 @@
 """Exact slow feature analysis from streaming moments."""
 
 import warnings
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
@@ -14,9 +14,8 @@ from biosfa.estimators._memory import check_memory
 from biosfa.exceptions import RankDeficiencyWarning
 from biosfa.io import Position, Stream
 from biosfa.kernels.exact import Moments, accumulate, block_rows, dependent_columns, redundant_columns, slow_directions
-from biosfa.signal import Reduction, SignalPath
-from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
-from biosfa.validation import check_count, check_positive, unchanged_on_error
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
+from biosfa.validation import check_count, check_positive, checked_array
 from biosfa.wording import listed
 
 
@@ -25,7 +24,7 @@ class SFA(SlowFeatureEstimator):
 
     Finds V that minimises tr VᵀC_ẋẋV subject to VᵀC_xxV = I (Wiskott & Sejnowski 2002). Data may come in chunks, in
     episodes, and from several machines; the result is the same. Memory and time a sample grow as m², the square of the
-    number of (expanded) features: beyond some thousands :class:`BioSFA` is the better choice.
+    number of (expanded) features: beyond some thousands :class:`OnlineSFA` is the better choice.
 
     Parameters
     ----------
@@ -70,7 +69,8 @@ class SFA(SlowFeatureEstimator):
 
     See Also
     --------
-    BioSFA : Learns the same features online with local rules.
+    OnlineSFA : Learns the same features online, for streams and many columns.
+    BioSFA : The paper's network, with local rules.
 
     Examples
     --------
@@ -86,10 +86,9 @@ class SFA(SlowFeatureEstimator):
 
     _structural = (*SlowFeatureEstimator._structural, "lag")
 
-    components_: Float64Array
-    delta_values_: Float64Array
-    _moments: Moments
+    _moments: Moments  # never changed in place: learning puts new ones here
     _tail: FloatArray
+    _solution: "Solution | None" = None  # solved from some moments, which may be older
 
     def __init__(
         self,
@@ -145,12 +144,13 @@ class SFA(SlowFeatureEstimator):
                 f"X has no two samples {self.lag} apart in one episode: its episodes are too short for "
                 f"lag={self.lag}, n_delays={self.n_delays}"
             )
-        if self._solve() < (self.n_components or 1):
+        solution = self._solved()
+        if not len(solution.components):
             raise ValueError(
-                f"n_components={self.n_components or 1} exceeds the rank {self.rank_} of the (expanded) input: "
+                f"n_components={self.n_components or 1} exceeds the rank {solution.rank} of the (expanded) input: "
                 "ask for fewer, or give more varied samples"
             )
-        self._warn_of_rank()
+        self._warn_of_rank(solution)
         super()._finish(position, episodes)
 
     def partial_fit(
@@ -158,7 +158,7 @@ class SFA(SlowFeatureEstimator):
     ) -> Self:
         """Learn from a further chunk of any size; without ``lengths`` it continues the open episode.
 
-        The eigenproblem is solved at the end of each call, at O(m³): give chunks of some times m rows where m is large.
+        The eigenproblem is solved when somebody asks for the features, at O(m³), and not before.
 
         Parameters
         ----------
@@ -193,10 +193,28 @@ class SFA(SlowFeatureEstimator):
                 "only models of the same input, lag, n_delays and expansion can be merged; (n_features, lag, n_delays, "
                 f"expansion) are {mine} here and {theirs} there"
             )
-        with unchanged_on_error(self):
-            self._moments = self._moments.merged(other._moments)
-            self._solve()
+        self._moments = self._moments.merged(other._moments)
         return self
+
+    @property
+    def components_(self) -> Float64Array:
+        """Directions in the expanded signal, in order of slowness."""
+        return self._features_found().components
+
+    @property
+    def delta_values_(self) -> Float64Array:
+        """Slowness of the features."""
+        return self._features_found().delta_values
+
+    @property
+    def rank_(self) -> int:
+        """Numerical rank of the expanded signal."""
+        return self._solved().rank
+
+    @property
+    def redundant_features_(self) -> IntArray:
+        """Columns that are constant, or linear combinations of those left."""
+        return self._solved().redundant_features
 
     @property
     def mean_(self) -> Float64Array:
@@ -213,19 +231,16 @@ class SFA(SlowFeatureEstimator):
         """Correlation time of each feature, if it decays exponentially."""
         return metrics.timescales(self.delta_values_, lag=self.lag)
 
-    def _close(self) -> None:
-        if hasattr(self, "_tail"):
+    def _break_episode(self) -> None:
+        if self._started:
             self._tail = self._tail[:0]
-        super()._close()
-
-    def _settle(self) -> None:
-        self._solve()
+        super()._break_episode()
 
     def _rows_needed(self) -> int:
         return self.n_delays + self.lag
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "components_")
+        return self._started and len(self._solved().components) > 0
 
     def _check_parameters(self) -> None:
         self._check_signal_parameters()
@@ -234,22 +249,17 @@ class SFA(SlowFeatureEstimator):
             check_count("n_components", self.n_components)
         check_positive("ridge", self.ridge, zero=True)
 
-    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None) -> None:
-        self._signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
-        self._freeze()
+    def _check_outputs(self, n_features: int) -> None:
+        check_memory(n_features)
+        super()._check_outputs(n_features)
+
+    def _reset(self, *, dtype: DTypeLike, n_streams: int) -> None:
         m = self._signal.n_features_out
-        check_memory(m)
-        if self.n_components is not None and self.n_components > m:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds the number of (expanded) features, n_features = {m}"
-            )
-        for name in ("components_", "delta_values_", "rank_", "redundant_features_"):
-            self.__dict__.pop(name, None)
         self._moments = Moments(m)
         self._tail = np.empty((0, m))
-        self._open = False
+        self._solution = None
 
-    def _take(self, X: FloatArray, starts: BoolArray) -> None:
+    def _learn(self, X: FloatArray, starts: BoolArray) -> None:
         rows = self._signal.reduce(X)
         plan = self._signal.plan(rows, starts, continued=True)
         seen, tail = Moments(self._moments.n_features), self._tail
@@ -260,39 +270,54 @@ class SFA(SlowFeatureEstimator):
         self._signal.remember(rows, starts)
         self._open = True
 
-    def _solve(self) -> int:
-        """Solve for the features if there are enough; returns the rank."""
-        moments = self._moments
+    def _features_found(self) -> "Solution":
+        solution = self._solved() if self._started else None
+        if solution is None or not len(solution.components):
+            raise AttributeError("there are no features yet: too few samples have come, or their rank is too low")
+        return solution
+
+    def _solved(self) -> "Solution":
+        """The solution for the present moments: solved once per change, and published by one assignment.
+
+        Several threads may ask; each then finds, or publishes, the same numbers.
+        """
+        solution, moments = self._solution, self._moments
+        if solution is None or solution.moments is not moments:
+            solution = self._solve(moments)
+            self._solution = solution
+        return solution
+
+    def _solve(self, moments: Moments) -> "Solution":
+        """Solve for the features, none if there are too few samples or the rank is too low."""
+        m = moments.n_features
         if moments.n_pairs == 0:
-            return 0
+            return Solution.of(moments, np.empty((0, m)), np.empty(0), 0, np.arange(m))
         C_xx, C_dot = moments.covariance, moments.difference_covariance
         variance = np.diag(C_xx)
         noise = np.where(variance > 0.0, self.ridge * variance.mean(), 0.0)
         np.fill_diagonal(C_xx, variance + noise)
         np.fill_diagonal(C_dot, np.diag(C_dot) + 2.0 * noise)  # the difference of white noise has twice its variance
-        solution = slow_directions(C_xx, C_dot, n_components=self.n_components)
-        self.rank_ = solution.rank
-        self.redundant_features_ = redundant_columns(C_xx, solution.rank)
-        if solution.rank > 0 and (self.n_components or 1) <= solution.rank:
-            self.components_ = solution.directions
-            self.delta_values_ = solution.delta_values
-        return solution.rank
+        found = slow_directions(C_xx, C_dot, n_components=self.n_components)
+        enough = 0 < (self.n_components or 1) <= found.rank
+        kept = len(found.directions) if enough else 0
+        redundant = redundant_columns(C_xx, found.rank)
+        return Solution.of(moments, found.directions[:kept], found.delta_values[:kept], found.rank, redundant)
 
-    def _warn_of_rank(self) -> None:
+    def _warn_of_rank(self, solution: "Solution") -> None:
         m, n = self._moments.n_features, self._moments.n_samples
-        if self.rank_ == m:
+        if solution.rank == m:
             return
         names = self.expanded_feature_names()
         constant = np.diag(self._moments.scatter) == 0.0
         said = [f"{listed(names[constant])}: constant"] if constant.any() else []
         if n <= m:
             said.append(f"there are only {n} samples")
-        elif m - np.count_nonzero(constant) > self.rank_:
-            involved = dependent_columns(self._moments.covariance, self.rank_)
-            redundant = np.setdiff1d(self.redundant_features_, np.flatnonzero(constant))
+        elif m - np.count_nonzero(constant) > solution.rank:
+            involved = dependent_columns(self._moments.covariance, solution.rank)
+            redundant = np.setdiff1d(solution.redundant_features, np.flatnonzero(constant))
             said.append(f"{listed(names[redundant])}: linear combinations among {listed(names[involved])}")
         warnings.warn(
-            f"the (expanded) input has {m} columns but rank {self.rank_} ({'; '.join(said)}). "
+            f"the (expanded) input has {m} columns but rank {solution.rank} ({'; '.join(said)}). "
             "The features are those of the pseudo-inverse",
             RankDeficiencyWarning,
             stacklevel=6,
@@ -302,21 +327,54 @@ class SFA(SlowFeatureEstimator):
         return {"n_samples": self._moments.n_samples, "n_pairs": self._moments.n_pairs}
 
     def _arrays(self) -> Arrays:
+        return {**{f"moments.{name}": array for name, array in self._moments.arrays().items()}, "tail": self._tail}
+
+    def _published(self) -> Arrays:
+        solution = self._solved()
+        if not len(solution.components):
+            return {}
         return {
-            "mean": self._moments.mean,
-            "scatter": self._moments.scatter,
-            "difference": self._moments.difference,
-            "tail": self._tail,
+            **super()._published(),
+            "delta_values": solution.delta_values,
+            "redundant_features": solution.redundant_features,
         }
 
-    def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
+    def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
         m = self._signal.n_features_out
-        self._tail = arrays["tail"]
-        shapes = {"mean": (m,), "scatter": (m, m), "difference": (m, m), "tail": (len(self._tail), m)}
-        for name, shape in shapes.items():
-            if arrays[name].shape != shape:
-                raise ValueError(f"{name} has shape {arrays[name].shape} where {shape} is needed")
-        self._moments = Moments(m, int(scalars["n_samples"]), int(scalars["n_pairs"]))
-        for name in ("mean", "scatter", "difference"):
-            setattr(self._moments, name, arrays[name])
-        self._solve()
+        shapes = {"mean": (m,), "scatter": (m, m), "difference": (m, m)}
+        self._moments = Moments.of(
+            {name: checked_array(f"moments.{name}", arrays, shape) for name, shape in shapes.items()},
+            int(scalars["n_samples"]),
+            int(scalars["n_pairs"]),
+        )
+        self._tail = checked_array("tail", arrays, (len(arrays["tail"]), m))
+        self._solution = None
+        if published:
+            redundant = published["redundant_features"]
+            if redundant.ndim != 1 or redundant.dtype != np.int64 or not set(redundant.tolist()) <= set(range(m)):
+                raise ValueError("redundant_features are not columns")
+            k = self.n_components or m - len(redundant)
+            components, delta = (
+                checked_array("components", published, (k, m)),
+                checked_array("delta_values", published, (k,)),
+            )
+            self._solution = Solution.of(self._moments, components, delta, m - len(redundant), redundant)
+
+
+class Solution(NamedTuple):
+    """Slow features for some moments; its arrays cannot be written to."""
+
+    moments: Moments  # that it was solved from
+    components: Float64Array  # none where there are too few samples
+    delta_values: Float64Array
+    rank: int
+    redundant_features: IntArray
+
+    @classmethod
+    def of(
+        cls, moments: Moments, components: Float64Array, delta_values: Float64Array, rank: int, redundant: IntArray
+    ) -> "Solution":
+        """A solution, published."""
+        for array in (components, delta_values, redundant):
+            array.setflags(write=False)
+        return cls(moments, components, delta_values, rank, redundant)

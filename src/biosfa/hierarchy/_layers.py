@@ -1,5 +1,6 @@
 """What a hierarchy is made of: receptive fields and how their modules learn. All of it is data."""
 
+import json
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -16,6 +17,10 @@ Pair = tuple[int, int]
 
 STEPS = ("linear", "quadratic")  # of a module
 
+# Estimators that a step can learn with, and parameters that are the hierarchy's business.
+LEARNERS: dict[str, type[NetworkEstimator]] = {kind.__name__: kind for kind in (OnlineSFA, BioSFA)}
+FIXED: dict[str, Any] = {"pca": None, "expansion": None, "n_delays": 1, "n_epochs": 1, "missing": "raise"}
+
 
 @dataclass(frozen=True, eq=False)
 class Learner:
@@ -24,7 +29,8 @@ class Learner:
     Parameters
     ----------
     estimator : OnlineSFA or BioSFA
-        Not fitted. The hierarchy sets its ``n_components``, ``dtype`` and ``random_state``.
+        Not fitted. The hierarchy sets its ``n_components``, ``dtype`` and ``random_state``; it prepares the input, so
+        that ``pca``, ``expansion``, ``n_delays``, ``n_epochs`` and ``missing`` must be as they are by default.
     passes : int, default=1
         Passes over the frames.
 
@@ -41,8 +47,14 @@ class Learner:
 
     def __post_init__(self) -> None:
         check_count("passes", self.passes)
-        if not isinstance(self.estimator, NetworkEstimator):
-            raise ValueError(f"a step learns with OnlineSFA or BioSFA; got {self.estimator!r}")
+        if type(self.estimator) not in LEARNERS.values():
+            raise ValueError(f"a step learns with {' or '.join(LEARNERS)}; got {self.estimator!r}")
+        for name, value in FIXED.items():
+            if getattr(self.estimator, name) != value:
+                raise ValueError(
+                    f"{name}={getattr(self.estimator, name)!r} is not for a step of a hierarchy, which prepares its "
+                    f"input and makes its passes itself: leave {name}={value!r}"
+                )
         learning_rate = self.estimator.learning_rate
         if callable(learning_rate) and not isinstance(learning_rate, tuple(SCHEDULES.values())):
             raise ValueError(
@@ -52,6 +64,9 @@ class Learner:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Learner) and self.described() == other.described()
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.described(), sort_keys=True))
 
     def build(self, n_components: int, random_state: int) -> NetworkEstimator:
         """The estimator of a step, which has learned nothing yet."""
@@ -70,10 +85,6 @@ class Learner:
         return cls(kind(**decode(path, description["parameters"], {}, ())), description["passes"])
 
 
-# Estimators that a step can learn with.
-LEARNERS: dict[str, type[NetworkEstimator]] = {kind.__name__: kind for kind in (OnlineSFA, BioSFA)}
-
-
 @dataclass(frozen=True)
 class Layer:
     """An array of modules, each with a receptive field of its own, that share their weights.
@@ -90,7 +101,7 @@ class Layer:
     n_components, n_reduced : int, default=32
         Features of the module, and of its linear step.
     linear, quadratic : Learner, optional
-        How the two steps learn online. Without one, the ``solver`` of the hierarchy decides.
+        How the two steps learn with ``solver="online"`` and ``solver="bio"``. Without one, the solver decides.
 
     Examples
     --------
@@ -114,6 +125,10 @@ class Layer:
             if not (isinstance(pair, tuple | list) and len(pair) == 2):
                 raise ValueError(f"{name} must be two whole numbers, rows and columns; got {pair!r}")
             object.__setattr__(self, name, (check_count(name, pair[0]), check_count(name, pair[1])))
+        for name in STEPS:
+            learner = getattr(self, name)
+            if not (learner is None or isinstance(learner, Learner)):
+                raise ValueError(f"{name} must be a Learner, such as Learner(OnlineSFA()); got {learner!r}")
         for name in ("n_components", "n_reduced"):
             object.__setattr__(self, name, check_count(name, getattr(self, name)))
 

@@ -18,7 +18,7 @@ from biosfa.io.atomic import replace_file
 from biosfa.typing import Arrays
 
 KEY = "biosfa"  # the entry of the metadata that holds ours
-SCHEMA = 1
+SCHEMA = 2
 
 
 class Model(NamedTuple):
@@ -63,8 +63,10 @@ def read_model(path: str | os.PathLike[str]) -> Model:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ModelFileError(f"{os.fspath(path)} is damaged: its header cannot be read") from None
     if schema != SCHEMA:
+        older = isinstance(schema, int) and schema < SCHEMA
+        advice = "fit the model anew" if older else "upgrade biosfa"
         raise ModelFileError(
-            f"{os.fspath(path)} has schema {schema}, and this version of biosfa reads {SCHEMA}: upgrade biosfa"
+            f"{os.fspath(path)} has schema {schema}, and this version of biosfa reads {SCHEMA}: {advice}"
         )
     if digest != _digest(header, arrays):
         raise ModelFileError(f"{os.fspath(path)} was altered or is damaged: its digest does not match its content")

@@ -4,7 +4,7 @@ from biosfa.learning._events import next_event
 from biosfa.learning._local_network import LocalNetwork
 from biosfa.learning._natural_network import NaturalNetwork
 from biosfa.learning._network import Network
-from biosfa.learning._pace import NONNEGATIVE_TAU, Pace
+from biosfa.learning._rates import NONNEGATIVE_TAU, AutomaticRates, GivenRates, KernelRates, Rates, RowRates
 from biosfa.learning._readout import read_out, solve_readout
 from biosfa.learning._recorder import Recorder, log_spaced
 from biosfa.learning._schedules import (
@@ -24,13 +24,17 @@ __all__ = [
     "NONNEGATIVE_TAU",
     "SCHEDULES",
     "Annealed",
+    "AutomaticRates",
+    "GivenRates",
     "InverseTime",
+    "KernelRates",
     "LearningRate",
     "LocalNetwork",
     "NaturalNetwork",
     "Network",
-    "Pace",
+    "Rates",
     "Recorder",
+    "RowRates",
     "Schedule",
     "Watch",
     "check_learning_rate",

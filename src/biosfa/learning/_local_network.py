@@ -1,4 +1,4 @@
-"""The paper's network while it learns: its state, which kernel moves it on, and the rates that follow the stream."""
+"""The paper's network while it learns: its state, and which kernel moves it on."""
 
 import math
 from collections.abc import Mapping
@@ -11,20 +11,17 @@ from numpy.typing import DTypeLike
 from biosfa.exceptions import DivergenceError
 from biosfa.kernels.local import (
     CURRENT,
-    MEAN_POWER,
-    PEAK_POWER,
-    STABLE_TAU,
-    VARIANCE,
     Mode,
     State,
     blocked,
+    has_interneurons,
     initial_state,
+    is_nonnegative,
     sequential,
     streams,
 )
-from biosfa.learning._events import next_event
 from biosfa.learning._network import Network, steps_within
-from biosfa.learning._pace import adapted, stable_tau
+from biosfa.learning._rates import AutomaticRates, GivenRates, Rates, RowRates
 from biosfa.learning._readout import Readout, read_out
 from biosfa.learning._units import Units
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
@@ -33,12 +30,6 @@ from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 BLOCKED_WEIGHTS = 4096
 BLOCKED_ROWS = 16
 
-# With automatic rates the variance of the input along the weights is kept within these limits.
-VARIANCE_MIN, VARIANCE_MAX = 1e-6, 100.0
-TAU_MAX = 1e9  # in place of infinity, which files cannot hold
-LATERAL_MAX = 0.3  # of the automatic rate of M, times the root of the number of streams, which 1 would make unstable
-
-
 # A sample larger than this, in units that are not known yet, has a square that overflows, or nearly so.
 LARGEST = 1e140
 
@@ -46,72 +37,87 @@ LARGEST = 1e140
 class LocalNetwork(Network):
     """The paper's network, with local rules."""
 
-    advice = "Give more samples, or use OnlineSFA, which needs fewer"
+    advice = "Give more samples, or use OnlineSFA (--solver online), which needs fewer"
 
     def __init__(
-        self, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike, rng: np.random.RandomState
+        self,
+        k: int,
+        m: int,
+        n_streams: int,
+        mode: Mode,
+        dtype: DTypeLike,
+        rng: np.random.RandomState,
+        rates: GivenRates | AutomaticRates,
     ) -> None:
-        super().__init__(k, m, n_streams, mode, dtype)
-        self.state: State = initial_state(k, m, n_streams, dtype, rng, interneurons=mode.interneurons)
-        self.units = Units(m, n_streams)
+        super().__init__(k, m, n_streams, mode, dtype, rates)
+        self.state: State = initial_state(k, m, n_streams, dtype, rng, interneurons=has_interneurons(mode.rule))
+        self.automatic = rates if isinstance(rates, AutomaticRates) else None
+        self._due = 0 if self.automatic is None else self.automatic.next_look(0)  # samples at the next look
+
+    def configure(self, mode: Mode, rates: Rates) -> None:
+        """Go on in another mode and with other rates, which know what the stream has shown so far."""
+        super().configure(mode, rates)
+        if self.automatic is not None and isinstance(rates, AutomaticRates):
+            rates.take_over(self.automatic)
+            self.automatic = rates
 
     @property
     def W(self) -> FloatArray:
         """Feedforward weights of the input as it comes: without padding, and without the scales of relative mode."""
         W = self.state.W[:, : self.n_features]
-        return W * (self._loudness() * self.units.scale).astype(W.dtype) if self.mode.relative else W
+        if self.automatic is None:
+            return W
+        return W * (self._loudness() * self.automatic.units.scale).astype(W.dtype)
 
     def _loudness(self) -> float:
         """Factor that brings the input to unit mean variance."""
-        power = float(self.state.gauge[MEAN_POWER])
+        power = float(self.state.mean_power[0])
         return math.sqrt(self.n_features * math.sqrt(self.n_streams) / power) if power > 0.0 else 1.0
 
     @property
     def M(self) -> Float64Array:
         """Lateral weights, or what the interneurons make of theirs."""
-        return self.state.L @ self.state.L.T if self.mode.interneurons else self.state.M
+        return self.state.L @ self.state.L.T if has_interneurons(self.mode.rule) else self.state.M
 
     @property
     def mean(self) -> Float64Array:
         """Running mean of the input, without padding."""
         mean = self.state.mean[: self.n_features]
-        return self.units.undo(mean) if self.mode.relative and self.mode.center else mean
+        return mean if self.automatic is None or not self.mode.center else self.automatic.units.undo(mean)
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """The state: these very arrays."""
-        arrays = {**self.state._asdict(), **self.units.arrays()}
-        del arrays["M" if self.mode.interneurons else "L"]
-        return arrays
+        arrays = self.state._asdict()
+        del arrays["M" if has_interneurons(self.mode.rule) else "L"]
+        return arrays if self.automatic is None else {**arrays, **self.automatic.arrays()}
 
-    def restore(self, arrays: Arrays) -> None:
-        """Take a state; one from before rates of M followed the stream has no number for it."""
-        gauge = arrays.get("gauge")
-        if gauge is not None and gauge.shape == (STABLE_TAU,):
-            arrays = {**arrays, "gauge": np.append(gauge, 0.0)}
-        super().restore(arrays)
+    def restore(self, arrays: Arrays, n_samples: int, n_updates: int) -> None:
+        """Take a state; see :class:`Network`."""
+        super().restore(arrays, n_samples, n_updates)
+        if self.automatic is not None:
+            self._due = self.automatic.next_look(n_samples)
 
-    def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
+    def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
         """Learn from samples; see :class:`Network`."""
-        if not self.mode.relative:
-            self._advance(raw, starts, eta, rate)
+        if self.automatic is None:
+            self._advance(raw, starts, *rates.now())
             return
-        begin = 0
+        units, begin = self.automatic.units, 0
         while begin < len(raw):
-            end = min(len(raw), begin + self._next_look(self.n_samples) - self.n_samples)
+            end = min(len(raw), begin + self._due - self.n_samples)
             part = slice(begin, end)
-            rates = adapted(eta[part], float(self.state.gauge[VARIANCE]), self.n_streams)
-            share, limit = self._least_lateral()
-            lateral = np.maximum(rate[part], np.minimum(share * rates, limit))
+            eta, rate = rates.part(part).now()
             before = self.n_samples
             # where units are not known yet, they do not make a large sample harmless
-            fits = raw[part] if self.units.settled() else raw[part][: steps_within(raw[part], LARGEST)]
+            fits = raw[part] if units.settled() else raw[part][: steps_within(raw[part], LARGEST)]
             try:
-                self._advance(self.units.apply(fits), starts[part][: len(fits)], rates[: len(fits)], lateral)
+                self._advance(units.apply(fits), starts[part][: len(fits)], eta[: len(fits)], rate[: len(fits)])
                 if len(fits) < end - begin:
-                    self.raise_divergence(raw[begin + len(fits)], float(rates.max()))
+                    self.raise_divergence(raw[begin + len(fits)], float(eta.max()))
             finally:
-                self.units.observe(raw[part][: self.n_samples - before])
-            self._look()
+                units.observe(raw[part][: self.n_samples - before])
+            if self.n_samples == self._due:
+                self._look(self.automatic)
             begin = end
 
     def _advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
@@ -121,69 +127,58 @@ class LocalNetwork(Network):
         if done < len(raw):
             self.raise_divergence(raw[done], float(eta[: done + 1].max()))
 
-    def _look(self) -> None:
-        """Where it is due, see how much each column of the input varies, and how much it does along the weights."""
-        if self.n_samples != self._next_look(self.n_samples - 1):
-            return
-        state, m = self.state, self.n_features
-        if not self.units.settled():
-            loudness, scale = self._loudness(), self.units.scale.copy()
-            power = self.units.renew(center=self.mode.center)
-            if power > 0.0:
-                state.gauge[MEAN_POWER] = power * math.sqrt(self.n_streams)
-            if scale.any():  # else mean and weights are those they began with
-                ratio = self.units.scale / scale
-                state.mean[:m] *= ratio
-                ratio *= self._loudness() / loudness
-                state.W[:, :m] /= ratio.astype(state.W.dtype)
-                state.x_prev[:, :m] *= ratio.astype(state.W.dtype)
-            elif self.mode.center:
-                state.mean[:m] = self.units.column_mean * self.units.scale
-        if self.mode.nonnegative:
+    def _look(self, rates: AutomaticRates) -> None:
+        """See how much each column of the input varies, and how much the input does along the weights."""
+        state = self.state
+        self._due = rates.next_look(self.n_samples)
+        if not rates.units.settled():
+            self._renew_units(rates.units)
+        M = self.M
+        if is_nonnegative(self.mode.rule):
             power = float(np.trace(state.S) / max(state.weights[CURRENT], np.finfo(float).tiny))
         else:  # white y have M² = ⟨aaᵀ⟩ = WCWᵀ, and M has the longer memory
-            power = float(np.square(np.diag(self.M)).sum())
-        found = power / float(np.square(state.W, dtype=np.float64).sum())
-        state.gauge[VARIANCE] = min(max(found, VARIANCE_MIN), VARIANCE_MAX)
-        if self.automatic_lateral:
-            state.gauge[STABLE_TAU] = min(stable_tau(np.linalg.eigvalsh(self.M), self.n_samples), TAU_MAX)
+            power = float(np.square(np.diag(M)).sum())
+        weights = float(np.square(state.W, dtype=np.float64).sum())
+        rates.look(power, weights, np.linalg.eigvalsh(M), self.n_samples)
 
-    def _least_lateral(self) -> tuple[float, float]:
-        """What the rate of M must be at least, in units of that of W, for slow features to be stable; and its limit.
+    def _renew_units(self, units: Units) -> None:
+        """Go on in the units of what was seen by now; the network computes what it did."""
+        state, m = self.state, self.n_features
+        loudness, scale = self._loudness(), units.scale.copy()
+        power = units.renew(center=self.mode.center)
+        if power > 0.0:
+            state.mean_power[0] = power * math.sqrt(self.n_streams)
+        if scale.any():  # else mean and weights are those they began with
+            ratio = units.scale / scale
+            state.mean[:m] *= ratio
+            ratio *= self._loudness() / loudness
+            state.W[:, :m] /= ratio.astype(state.W.dtype)
+            state.x_prev[:, :m] *= ratio.astype(state.W.dtype)
+        elif self.mode.center:
+            state.mean[:m] = units.column_mean * units.scale
 
-        Only where it is automatic, and once M has been looked at.
-        """
-        tau = float(self.state.gauge[STABLE_TAU])
-        share = float(self.state.gauge[VARIANCE]) / tau if self.automatic_lateral and tau > 0.0 else 0.0
-        return share, LATERAL_MAX / math.sqrt(self.n_streams)
-
-    def _next_look(self, n_seen: int) -> int:
-        return next_event(n_seen, first=2, grid=1024, growth=1 / 16, window=self.mode.window)
-
-    def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
+    def advance_one(self, sample: FloatArray) -> bool:
         """Learn from one sample; see :class:`Network`."""
-        if self.mode.relative:
-            eta = adapted(eta, float(self.state.gauge[VARIANCE]), self.n_streams)
-            share, limit = self._least_lateral()
-            rate = max(rate, min(share * eta, limit))
-        scaled = self.units.apply(sample) if self.mode.relative else sample
+        eta, rate = self.rates.at(self.n_updates + 1)
+        scaled = sample if self.automatic is None else self.automatic.units.apply(sample)
         if not sequential.learn_one(scaled, eta, rate, self.n_samples, self.mode, self.state):
             return False
         self.n_samples += 1
         self.n_updates += 1
-        if self.mode.relative:
-            self.units.observe(sample[None])
-            self._look()
+        if self.automatic is not None:
+            self.automatic.units.observe(sample[None])
+            if self.n_samples == self._due:
+                self._look(self.automatic)
         return True
 
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
         """Raise DivergenceError for a sample that was not learned from."""
-        if self.mode.relative:  # a sample so large that it makes the mean itself
+        if self.automatic is not None:  # a sample so large that it makes the mean itself
             power = self.n_features * np.sqrt(self.n_streams) * (self.n_samples + 1)
         else:
             with np.errstate(over="ignore"):
                 power = float(np.square(sample - self.mean, dtype=np.float64).sum()) / np.sqrt(self.n_streams)
-        peak = max(float(self.state.gauge[PEAK_POWER]), power)
+        peak = max(float(self.state.peak_power[0]), power)
         raise DivergenceError(self.n_updates + 1, eta, 1.0 / peak if peak > 0.0 else np.inf)
 
     def _kernel(self, n_rows: int) -> ModuleType:
@@ -193,18 +188,17 @@ class LocalNetwork(Network):
             return sequential
         return blocked
 
-    def effective_rate(self, eta: float) -> float:
+    def effective_rate(self) -> float:
         """η, or η/(1 + 2η⟨‖x‖²⟩) for the normalised step."""
-        if self.mode.relative:
-            eta = adapted(eta, float(self.state.gauge[VARIANCE]), self.n_streams)
-        power = self.n_features if self.mode.relative else float(self.state.gauge[MEAN_POWER])
+        eta = self.last_rate()
+        power = float(self.state.mean_power[0]) if self.automatic is None else self.n_features
         return eta / (1.0 + 2.0 * eta * power) if self.mode.normalized else eta
 
-    def strain(self, eta: float) -> float:
+    def strain(self) -> float:
         """2η‖x‖² of the largest sample so far, where it matters: 0 for the normalised step."""
-        return 0.0 if self.mode.normalized else 2.0 * eta * float(self.state.gauge[PEAK_POWER])
+        return 0.0 if self.mode.normalized else 2.0 * self.last_rate() * float(self.state.peak_power[0])
 
-    def readout(self) -> Readout:
+    def _read(self) -> Readout:
         """Slow directions within the span of W.
 
         The running moments are those of the currents a = Wx and of their difference under one set of weights: M, which
@@ -215,7 +209,7 @@ class LocalNetwork(Network):
     def constraint_error(self) -> float:
         """‖⟨yyᵀ⟩ − I‖²/k from the running moments of the currents, y = M⁻¹a; NaN where y ≥ 0, which is never white."""
         weight = float(self.state.weights[CURRENT])
-        if weight == 0.0 or self.mode.nonnegative:
+        if weight == 0.0 or is_nonnegative(self.mode.rule):
             return float("nan")
         M = self.M
         whitened = np.linalg.solve(M, np.linalg.solve(M, self.state.S / weight).T)

@@ -11,6 +11,7 @@ from biosfa.kernels.exact import reciprocal
 from biosfa.kernels.local import CURRENT, Mode, centre
 from biosfa.kernels.natural import network as natural
 from biosfa.learning._network import Network, steps_within
+from biosfa.learning._rates import GivenRates, KernelRates, RowRates
 from biosfa.learning._readout import Readout, read_out
 from biosfa.learning._whitening import build_whitening
 from biosfa.typing import BoolArray, Float64Array, FloatArray
@@ -32,9 +33,10 @@ class NaturalNetwork(Network):
         mode: Mode,
         dtype: DTypeLike,
         rng: np.random.RandomState,
+        rates: GivenRates | KernelRates,
         rank: str | int,
     ) -> None:
-        super().__init__(k, m, n_streams, mode, dtype)
+        super().__init__(k, m, n_streams, mode, dtype, rates)
         self.state: natural.NaturalState = natural.initial_state(k, m, n_streams, dtype, rng)
         self._mean = np.zeros(m)
         self.x_prev = np.zeros((n_streams, m), dtype)
@@ -49,7 +51,7 @@ class NaturalNetwork(Network):
     @property
     def M(self) -> Float64Array:
         """Lateral weights of the k slow outputs: at the optimum ⟨ȳȳᵀ⟩ = 4 − δ."""
-        delta = self.delta_values()
+        delta = self.readout().delta_values
         return np.diag(np.maximum(natural.M_MIN, 4.0 - np.nan_to_num(delta, nan=2.0)))
 
     @property
@@ -62,9 +64,9 @@ class NaturalNetwork(Network):
         sums = {f"whitening.{name}": array for name, array in self.whitening.arrays().items()}
         return {**self.state._asdict(), "mean": self._mean, "x_prev": self.x_prev, "skipped": self.skipped, **sums}
 
-    def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
+    def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
         """Learn from samples; see :class:`Network`. M follows from the outputs' slowness: its rate is not used."""
-        P = self.n_streams
+        P, (eta, _) = self.n_streams, rates.now()
         rows = raw.reshape(-1, self.n_features)
         steps = self._steps_before_overflow(rows)
         silent = self._silent_steps(rows[: steps * P])
@@ -132,12 +134,13 @@ class NaturalNetwork(Network):
         state.z_prev[:] = whitening.apply(self.x_prev)
         state.v_prev[:] = state.z_prev @ state.W_mean.T
 
-    def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
+    def advance_one(self, sample: FloatArray) -> bool:
         """Learn from one sample; see :class:`Network`."""
         if not np.isfinite(sample).all():  # else it would be in the sums before it is noticed
             return False
+        continues = np.zeros(1, np.bool_)
         try:
-            self.advance(sample[None], np.zeros(1, np.bool_), np.full(1, eta), np.full(1, rate))
+            self.advance(sample[None], continues, self.plan(continues))
         except DivergenceError:
             return False
         return True
@@ -146,12 +149,16 @@ class NaturalNetwork(Network):
         """Raise DivergenceError for a sample whose square overflows."""
         raise DivergenceError(self.n_updates + 1, eta, np.inf)
 
-    def effective_rate(self, eta: float) -> float:
-        """η of the open block, or η/(1 + 2η m) for the normalised step."""
-        eta = 1.0 / float(self.state.inverse_rate[0]) if self.mode.relative else eta
+    def last_rate(self) -> float:
+        """η of the last update, or of the open block."""
+        return 1.0 / float(self.state.inverse_rate[0]) if self.mode.relative else super().last_rate()
+
+    def effective_rate(self) -> float:
+        """η, or η/(1 + 2η m) for the normalised step."""
+        eta = self.last_rate()
         return eta / (1.0 + 2.0 * eta * self.n_features) if self.mode.normalized else eta
 
-    def readout(self) -> Readout:
+    def _read(self) -> Readout:
         """The k slowest directions in the span of the averaged weights."""
         return read_out(self.k, self.state, self.whitening.weights_of_input(self.state.W_mean).astype(self.dtype))
 

@@ -2,15 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from biosfa.kernels.local import Mode, State
 from biosfa.kernels.natural import NaturalState
-from biosfa.learning._readout import Readout, solve_readout
+from biosfa.learning._rates import Rates, RowRates
+from biosfa.learning._readout import Readout
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
+from biosfa.validation import checked_array
 
 
 class Network(ABC):
@@ -19,18 +21,27 @@ class Network(ABC):
     state: State | NaturalState  # both have running moments S and D of the outputs' currents
     advice: str  # what to do if it does not converge
     mode: Mode
-    automatic_lateral = False  # whether the rate of M may follow the stream
+    rates: Rates
     n_samples: int  # rows seen, or steps of parallel streams
     n_updates: int
 
-    def __init__(self, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike) -> None:
+    def __init__(self, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike, rates: Rates) -> None:
         self.k = k
         self.n_features = m
         self.n_streams = n_streams
         self.mode = mode
         self.dtype = np.dtype(dtype)
+        self.rates = rates
         self.n_samples = 0
         self.n_updates = 0
+        self._kept: tuple[int, Readout] | None = None  # what was read last, and after how many samples
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": None}  # what can be read is not part of the state
+
+    def configure(self, mode: Mode, rates: Rates) -> None:
+        """Go on in another mode and with other rates."""
+        self.mode, self.rates = mode, rates
 
     @property
     @abstractmethod
@@ -47,8 +58,18 @@ class Network(ABC):
     def mean(self) -> Float64Array:
         """Running mean of the input."""
 
+    def plan(self, starts: BoolArray) -> RowRates:
+        """The rates of rows to come.
+
+        Raises
+        ------
+        ValueError
+            If one of them makes no sense.
+        """
+        return self.rates.over(self.n_updates + 1, starts)
+
     @abstractmethod
-    def advance(self, raw: FloatArray, starts: BoolArray, eta: Float64Array, rate: Float64Array) -> None:
+    def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
         """Learn from samples of shape (n, m), or (n, P, m) for parallel streams.
 
         Raises
@@ -58,26 +79,37 @@ class Network(ABC):
         """
 
     @abstractmethod
-    def advance_one(self, sample: FloatArray, eta: float, rate: float) -> bool:
+    def advance_one(self, sample: FloatArray) -> bool:
         """Learn from one sample that continues the episode; False if the network would diverge, or it is not finite."""
 
-    def delta_values(self) -> Float64Array:
-        """Slowness of the features, NaN where the input had no variance left."""
-        return solve_readout(self.k, self.state, self.dtype).delta_values
+    def readout(self) -> Readout:
+        """Slow directions within the span of the weights, and their slowness, NaN where the input had no variance.
+
+        They are found once per change, and published by one assignment: several threads may ask.
+        """
+        kept = self._kept
+        if kept is None or kept[0] != self.n_samples:
+            kept = self.n_samples, self._read()
+            self._kept = kept
+        return kept[1]
 
     @abstractmethod
-    def readout(self) -> Readout:
-        """Slow directions within the span of W."""
+    def _read(self) -> Readout:
+        """Solve for :meth:`readout`."""
 
     @abstractmethod
     def constraint_error(self) -> float:
         """‖⟨yyᵀ⟩ − I‖²/k of the outputs, from the running moments."""
 
-    @abstractmethod
-    def effective_rate(self, eta: float) -> float:
-        """What the rate η comes to for a sample of mean power."""
+    def last_rate(self) -> float:
+        """η of the last update."""
+        return self.rates.at(max(1, self.n_updates))[0]
 
-    def strain(self, eta: float) -> float:
+    @abstractmethod
+    def effective_rate(self) -> float:
+        """What the last rate came to for a sample of mean power."""
+
+    def strain(self) -> float:
         """2η‖x‖² of the largest sample so far, where it matters: 0 for the normalised step."""
         return 0.0
 
@@ -89,8 +121,8 @@ class Network(ABC):
     def arrays(self) -> Mapping[str, np.ndarray]:
         """The state: these very arrays."""
 
-    def restore(self, arrays: Arrays) -> None:
-        """Take a state that :meth:`arrays` gave.
+    def restore(self, arrays: Arrays, n_samples: int, n_updates: int) -> None:
+        """Take a state that :meth:`arrays` gave, and how many samples and updates led to it.
 
         Raises
         ------
@@ -101,12 +133,10 @@ class Network(ABC):
         if set(own) != set(arrays):
             raise ValueError(f"its arrays are {sorted(arrays)} where {sorted(own)} are needed")
         for name, array in own.items():
-            given = arrays[name]
-            if given.shape != array.shape or given.dtype != array.dtype:
-                raise ValueError(
-                    f"{name} is {given.dtype} of shape {given.shape} where {array.dtype} of {array.shape} is needed"
-                )
-            array[...] = given
+            array[...] = checked_array(name, arrays, array.shape, array.dtype)
+        if not 0 <= n_updates <= n_samples:
+            raise ValueError(f"{n_updates} updates from {n_samples} samples")
+        self.n_samples, self.n_updates, self._kept = n_samples, n_updates, None
 
 
 def steps_within(raw: FloatArray, limit: float) -> int:

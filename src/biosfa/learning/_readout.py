@@ -11,7 +11,7 @@ from biosfa.typing import Float64Array, FloatArray
 
 
 class Readout(NamedTuple):
-    """Slow features of a network, in order of slowness."""
+    """Slow features of a network, in order of slowness. Its arrays cannot be written to."""
 
     components: Float64Array  # (k, m)
     delta_values: Float64Array  # (k,), NaN where the input had no variance left
@@ -52,4 +52,7 @@ def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike) -> Readout:
 def read_out(k: int, state: OutputMoments, W: FloatArray) -> Readout:
     """The k slowest directions in the span of W."""
     mixtures, delta_values = solve_readout(k, state, W.dtype)
-    return Readout(fixed_signs(mixtures @ W), delta_values)
+    components = fixed_signs(mixtures @ W)
+    for array in (components, delta_values):
+        array.setflags(write=False)
+    return Readout(components, delta_values)

@@ -13,7 +13,7 @@ class Recorder:
     """Keeps W and M at log-spaced updates, or at those it is told.
 
     Between them learning costs what it costs without a recorder. Give it to ``fit`` or ``partial_fit`` of
-    :class:`BioSFA`; the same one for all chunks of a stream.
+    :class:`BioSFA` or :class:`OnlineSFA`; the same one for all chunks of a stream.
 
     Parameters
     ----------

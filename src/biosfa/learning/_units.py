@@ -35,7 +35,7 @@ class Units:
 
     def apply(self, raw: FloatArray) -> FloatArray:
         """Samples in these units."""
-        return raw * self.scale.astype(raw.dtype)
+        return raw * self.scale.astype(raw.dtype, copy=False)
 
     def undo(self, mean: Float64Array) -> Float64Array:
         """A mean of samples in these units, in those of the input."""

@@ -22,10 +22,10 @@ class Watch:
     warning: str | None  # what looks wrong, if anything does
 
 
-def look(network: Network, eta: float) -> Watch:
-    """How a network does whose last rate was ``eta``."""
+def look(network: Network) -> Watch:
+    """How a network does."""
     constraint_error = network.constraint_error()
-    strain = network.strain(eta)
+    strain = network.strain()
     warning = None
     if strain > 1.0:
         warning = (
@@ -40,8 +40,8 @@ def look(network: Network, eta: float) -> Watch:
     return Watch(
         n_samples=network.n_samples,
         n_updates=network.n_updates,
-        delta_values=network.delta_values(),
+        delta_values=network.readout().delta_values,
         constraint_error=constraint_error,
-        learning_rate=network.effective_rate(eta),
+        learning_rate=network.effective_rate(),
         warning=warning,
     )

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from biosfa.estimators import Projection, SlowFeatureEstimator, load
+from biosfa.estimators import Projection, SlowFeatureEstimator, check_columns, load
 from biosfa.exceptions import InputError
 from biosfa.io import Stream, open_stream
 from biosfa.io.tables import STDIN, create_table, standard_input
@@ -24,7 +24,7 @@ def stream_for(model: SlowFeatureEstimator, source: Any, **options: Any) -> Stre
     if options.get("columns") is None and hasattr(model, "feature_names_in_"):
         options["columns"] = [str(name) for name in model.feature_names_in_]
     stream = open_stream(standard_input() if source == [STDIN] else source, **options)
-    model._check_columns(stream)
+    check_columns(model, stream)
     return stream
 
 

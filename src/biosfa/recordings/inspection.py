@@ -29,7 +29,7 @@ def inspect(path: str) -> dict[str, Any]:
     estimator = load_model(path, model)
     found["parameters"] = model.settings.get("parameters", {})
     if isinstance(estimator, SlowFeatureEstimator):
-        found |= _of_slow_features(estimator)
+        found |= {"open_episode": model.settings["open"], **_of_slow_features(estimator)}
     found["arrays"] = {name: list(array.shape) for name, array in sorted(model.arrays.items())}
     if "origin" in model.settings:
         found["origin"] = model.settings["origin"]
@@ -41,8 +41,7 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
     found: dict[str, Any] = {
         "n_features_in": estimator.n_features_in_,
         "feature_names_in": None if names is None else [str(name) for name in names],
-        "n_expanded": estimator._signal.n_features_out,
-        "open_episode": bool(estimator._open),
+        "n_expanded": len(estimator.mean_),
         "n_samples_seen": estimator.n_samples_seen_,
         "n_skipped": estimator.n_skipped_,
         "n_broken_pairs": estimator.n_broken_pairs_,

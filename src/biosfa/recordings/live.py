@@ -8,16 +8,19 @@ from typing import IO, Any
 import numpy as np
 from sklearn.base import clone
 
-from biosfa.estimators import NetworkEstimator, Projection
+from biosfa.estimators import NetworkEstimator, Projection, begin_stream, has_started, learn_chunk, load
 from biosfa.io import Chunk, Stream, open_stream
 from biosfa.io.tables import TextWriter, live_input
 from biosfa.learning import next_event
 from biosfa.recordings.features import stream_for
+from biosfa.recordings.run import NETWORKS
 from biosfa.typing import FloatArray
 
 # When the answers take up what was learned: from the 8th sample on, whenever so much more has been seen. A function of
 # the number of the sample alone, so that answers do not depend on how lines happen to arrive.
 FIRST, GRID, GROWTH = 8, 64, 1 / 64
+
+DEFAULT_SOLVER = "online"
 
 
 class Answers:
@@ -25,10 +28,9 @@ class Answers:
 
     def __init__(self, net: NetworkEstimator, stream: Stream) -> None:
         self.net = net
-        fitted = hasattr(net, "_network")
+        fitted = has_started(net)
         if not fitted:
-            net._adopt(stream)
-            net.n_skipped_, net.n_broken_pairs_ = 0, 0
+            begin_stream(net, stream)
         self._before = net.n_skipped_, net.n_broken_pairs_
         self._seen = net.n_samples_seen_ if fitted else 0
         self._projection: Projection | None = Projection.of(net) if fitted else None
@@ -41,32 +43,53 @@ class Answers:
             due = next_event(self._seen, first=FIRST, grid=GRID, growth=GROWTH, window=np.inf)
             end = min(len(kept), begin + due - self._seen)
             part = chunk._replace(samples=chunk.samples[begin:end], starts=chunk.starts[begin:end], kept=None)
-            self._learn(part)
+            learn_chunk(self.net, part)
             if self._projection is None:
                 self._projection = Projection.of(self.net)
                 self._projection.components = np.full_like(self._projection.components, np.nan)
             answers[kept[begin:end]] = self._projection.features(part)
             self._seen += end - begin
             if self._seen == due:
-                self._take_up(self._projection)
+                self._renew(self._projection)
             begin = end
         self.net.n_skipped_ = self._before[0] + chunk.position.n_skipped
         self.net.n_broken_pairs_ = self._before[1] + chunk.position.n_broken
         return answers
 
-    def _learn(self, chunk: Chunk) -> None:
-        """Learn from samples that the stream has checked, as ``partial_fit`` would."""
-        if not hasattr(self.net, "_network"):
-            self.net._check_parameters()
-            self.net._begin_now(chunk.samples, chunk.starts)
-        self.net._take(chunk.samples, chunk.starts)
-
-    def _take_up(self, projection: Projection) -> None:
+    def _renew(self, projection: Projection) -> None:
         """Answer with what has been learned since, features keeping their signs."""
         components = self.net.components_
         turned = np.einsum("ij,ij->i", components, np.nan_to_num(projection.components)) < 0.0
         projection.components = np.where(turned[:, None], -components, components)
         projection.mean = self.net.mean_
+
+
+def network(
+    model: Path | None,
+    solver: str | None,
+    n_components: int | None,
+    *,
+    missing: str,
+    seed: int,
+    **parameters: Any,
+) -> NetworkEstimator:
+    """The network of a model file, if there is one and it is what is asked for, or a new one."""
+    if model is None or not model.exists():
+        if n_components is None:
+            raise ValueError("how many features? Give --components, or a --model that exists")
+        kind = NETWORKS[solver or DEFAULT_SOLVER]
+        return kind(n_components, missing=missing, random_state=seed, **parameters)
+    net = load(model)
+    own = next((name for name, kind in NETWORKS.items() if type(net) is kind), None)
+    if own is None:
+        raise ValueError(f"{model} holds {type(net).__name__}, which cannot learn from a stream of lines")
+    if solver not in (None, own):
+        raise ValueError(f"{model} was learned with --solver {own}, not {solver}")
+    for name, value in {"n_components": n_components or net.n_components, **parameters}.items():
+        if getattr(net, name) != value:
+            raise ValueError(f"{model} was learned with {name}={getattr(net, name)!r}, not {value!r}")
+    learned: NetworkEstimator = net
+    return learned
 
 
 def answer(
@@ -78,7 +101,7 @@ def answer(
     """
     warm_up(net)
     source = live_input(descriptor)
-    stream = stream_for(net, source, **options) if hasattr(net, "_network") else open_stream(source, **options)
+    stream = stream_for(net, source, **options) if has_started(net) else open_stream(source, **options)
     answers = Answers(net, stream)
     writer = TextWriter(target, [f"slow{i}" for i in range(net.n_components)])
     target.flush()
@@ -96,7 +119,7 @@ def answer(
                 net.save(keep)
                 saved = time.monotonic()
     finally:
-        if keep is not None and whole and hasattr(net, "_network"):  # not if it was stopped amid a sample
+        if keep is not None and whole and has_started(net):  # not if it was stopped amid a sample
             net.save(keep)
     return n_rows
 

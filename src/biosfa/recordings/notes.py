@@ -71,7 +71,7 @@ def _looked_at(run: Run) -> tuple[Float64Array, str]:
     if not error < FAR_FROM_WHITE:
         _note(
             f"the features are not white on the input (constraint error {error:.2g}): the network has not converged. "
-            "Give it more samples or --epochs, or use --solver exact"
+            "Give it more samples or --epochs, or use --solver online or exact"
         )
     rows = "" if n_rows == run.fitting.end.n_rows else f" on the first {n_rows:,} rows"
     return np.diag(moments.difference_covariance) / np.diag(covariance), rows

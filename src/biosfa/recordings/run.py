@@ -10,7 +10,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from biosfa.estimators import SFA, BioSFA, Fitting, OnlineSFA, SlowFeatureEstimator, load_model
+from biosfa.estimators import SFA, BioSFA, Fitting, OnlineSFA, SlowFeatureEstimator, load_model, to_model
 from biosfa.exceptions import InputError
 from biosfa.io import Stream, open_stream
 from biosfa.io.atomic import remove_litter
@@ -102,9 +102,7 @@ class Run:
         options.check()
         check_target(out, options.inputs)
         estimator, stream = options.estimator(), options.stream()
-        estimator._check_parameters()
-        estimator._adopt(stream)
-        return cls(options, out, estimator, stream, Fitting(estimator, stream), ConstantColumns(), stream.stamps())
+        return cls(options, out, estimator, stream, Fitting.of(estimator, stream), ConstantColumns(), stream.stamps())
 
     def take_up(self, checkpoint: Model) -> "Run":
         """Go on from where a checkpoint of the same fit was."""
@@ -148,7 +146,7 @@ class Run:
             "model": None,
         }
         if self.fitting.begun:
-            model = self.estimator._to_model()
+            model = to_model(self.estimator, published=False)
             settings["model"] = [model.kind, model.settings]
             arrays |= {PREFIX + name: array for name, array in model.arrays.items()}
         write_model(checkpoint_of(self.out), Model(KIND, settings, arrays))
@@ -156,7 +154,7 @@ class Run:
 
     def finish(self) -> None:
         """Write the model, with where it comes from, and remove the checkpoint."""
-        model = self.estimator._to_model()
+        model = to_model(self.estimator)
         origin = {
             "inputs": self.options.inputs,
             "n_rows": self.fitting.end.n_rows,

@@ -4,15 +4,17 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_random_state
 
 from biosfa.estimators import Episodes, SlowFeatureEstimator
 from biosfa.io import Position, Stream
 from biosfa.learning import LearningRate, Schedule, check_learning_rate, rates, read_out, solve_readout
-from biosfa.signal import Reduction, SignalPath
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
-from biosfa.validation import check_count
+from biosfa.validation import check_count, checked_array
+
+# Samples of this size, and of its inverse: the rules multiply four of them at most, and an expansion squares them.
+LARGEST = 1e35
 
 
 class OnlineRival(SlowFeatureEstimator):
@@ -134,24 +136,16 @@ class OnlineRival(SlowFeatureEstimator):
     def _rows_needed(self) -> int:
         return self.n_delays + 1
 
-    def _begin(self, X: FloatArray, starts: BoolArray, reduction: Reduction | None) -> None:
-        signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
-        m = signal.n_features_out
-        if self.n_components > m:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds the number of (expanded) features, n_features = {m}"
-            )
-        self._signal = signal
-        self._state = self._initial(m, check_random_state(self.random_state))
+    def _reset(self, *, dtype: DTypeLike, n_streams: int) -> None:
+        self._state = self._initial(self._signal.n_features_out, check_random_state(self.random_state))
         self._n_samples, self._n_updates = 0, 0
-        self._freeze()
-        self._open = False
 
-    def _take(self, X: FloatArray, starts: BoolArray) -> None:
-        # a copy: an estimator that could not learn from a chunk keeps the state it had before
-        self._state = type(self._state)(*(array.copy() for array in self._state))
+    def _learn(self, X: FloatArray, starts: BoolArray) -> None:
         rows = self._signal.reduce(X)
         plan = self._signal.plan(rows, starts, continued=True)
+        extreme = not _is_moderate(rows)
+        if extreme:  # a copy: an estimator that could not learn from a chunk keeps the state it had before
+            self._state = type(self._state)(*(array.copy() for array in self._state))
         schedule = self._automatic if isinstance(self.learning_rate, str) else self.learning_rate
         for x, piece in self._signal.pieces(plan):
             begins = plan.starts[piece]
@@ -160,7 +154,7 @@ class OnlineRival(SlowFeatureEstimator):
             self._advance(np.ascontiguousarray(x, dtype=np.float64), begins, eta)
             self._n_samples += len(begins)
             self._n_updates += int(np.count_nonzero(~begins))
-        if not all(np.isfinite(array).all() for array in self._state):
+        if extreme and not all(np.isfinite(array).all() for array in self._state):
             raise ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
         self._signal.remember(rows, starts)
         self._open = True
@@ -176,17 +170,21 @@ class OnlineRival(SlowFeatureEstimator):
     def _arrays(self) -> Arrays:
         return {f"state.{name}": array for name, array in self._state._asdict().items()}
 
-    def _restore(self, scalars: dict[str, Any], arrays: Arrays) -> None:
+    def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
         m = self._signal.n_features_out
         if self.n_components * m > sum(array.size for array in arrays.values()):
             raise ValueError("its arrays are too small for its settings")
         blank = self._initial(m, np.random.RandomState(0))
         held = {name.removeprefix("state."): array for name, array in arrays.items()}
-        for name, array in blank._asdict().items():
-            if held[name].shape != array.shape or held[name].dtype != np.float64:
-                raise ValueError(f"{name} is {held[name].dtype} of shape {held[name].shape}, not {array.shape}")
-        self._state = type(blank)(**{name: np.ascontiguousarray(held[name]) for name in blank._fields})
+        shapes = {name: array.shape for name, array in blank._asdict().items()}
+        self._state = type(blank)(**{name: checked_array(name, held, shape) for name, shape in shapes.items()})
         self._n_samples, self._n_updates = int(scalars["n_samples"]), int(scalars["n_updates"])
+
+
+def _is_moderate(rows: FloatArray) -> bool:
+    """Whether no product of a few samples can overflow or vanish, so that no state can be spoiled."""
+    size = np.abs(rows)
+    return bool(size.max(initial=0.0) < LARGEST and size.min(initial=np.inf, where=size > 0.0) > 1.0 / LARGEST)
 
 
 def blank_moments(k: int) -> tuple[Float64Array, Float64Array, Float64Array]:

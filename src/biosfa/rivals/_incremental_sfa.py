@@ -56,7 +56,8 @@ class IncrementalSFA(OnlineRival):
 
     See Also
     --------
-    BioSFA : Local rules, O(km) a sample.
+    biosfa.OnlineSFA : The recommended learner for streams.
+    biosfa.BioSFA : Local rules, O(km) a sample.
 
     References
     ----------

@@ -54,7 +54,8 @@ class OnlineGEV(OnlineRival):
 
     See Also
     --------
-    BioSFA : Finds several features at the same time, with local rules.
+    biosfa.OnlineSFA : The recommended learner for streams.
+    biosfa.BioSFA : Finds several features at the same time, with local rules.
 
     References
     ----------

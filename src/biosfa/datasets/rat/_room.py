@@ -1,8 +1,4 @@
-"""A rat that walks through a room, and what it sees: RatLab's world, written anew.
-
-The world, the camera and the walk are those that RatLab (Schönfeld & Wiskott 2013, 2015) is described by; textures are
-made from a seed, or the user's.
-"""
+"""The room, what is seen from a place in it, and the stream of what a rat sees on its way."""
 
 import os
 from collections.abc import Iterator

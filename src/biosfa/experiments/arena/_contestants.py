@@ -10,21 +10,8 @@ from biosfa.typing import Float64Array
 EXACT = "exact"  # the floor
 
 
-class PatientSFA(SFA):
-    """Exact SFA that sums as samples come, and solves its eigenproblem when it is asked for features."""
-
-    def _settle(self) -> None:
-        """Leave it for later."""
-
-    def solve(self) -> None:
-        """Find the features."""
-        self._solve()
-
-
 def read_features(learner: SlowFeatureEstimator) -> Float64Array | None:
     """The directions that a learner has found so far, if any."""
-    if isinstance(learner, PatientSFA):
-        learner.solve()
     directions: Float64Array | None = getattr(learner, "components_", None)
     return directions
 
@@ -40,9 +27,7 @@ class Contestant:
 
 
 CONTESTANTS: dict[str, Contestant] = {
-    EXACT: Contestant(
-        "exact SFA", lambda k, seed: PatientSFA(k), remark="The eigenproblem of all samples so far: the floor."
-    ),
+    EXACT: Contestant("exact SFA", lambda k, seed: SFA(k), remark="The eigenproblem of all samples so far: the floor."),
     "online": Contestant(
         "OnlineSFA",
         lambda k, seed: OnlineSFA(k, random_state=seed),

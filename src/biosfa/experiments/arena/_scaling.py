@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from biosfa.estimators import SlowFeatureEstimator
+from biosfa.estimators import SlowFeatureEstimator, state_arrays
 from biosfa.experiments.arena._contestants import CONTESTANTS, EXACT
 from biosfa.kernels.exact import block_rows
 from biosfa.rivals import IncrementalSFA
@@ -82,7 +82,7 @@ def measure_scaling(name: str, steps: int, report: Advance) -> Arrays:
 
 def state_bytes(learner: Any) -> int:
     """What a learner keeps from one sample to the next."""
-    return sum(array.nbytes for array in learner._arrays().values())
+    return sum(array.nbytes for array in state_arrays(learner).values())
 
 
 def summarize_scaling(measured: dict[str, Arrays]) -> dict[str, Any]:

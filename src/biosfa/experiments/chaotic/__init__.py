@@ -1,8 +1,8 @@
 """Experiment 1 (Sec. 6.1): the slow force that drives a chaotic series, recovered online."""
 
 from biosfa.experiments.chaotic._baseline import numpy_loop
-from biosfa.experiments.chaotic._config import PRESETS, ChaoticConfig, preset
+from biosfa.experiments.chaotic._config import ChaoticConfig, preset
 from biosfa.experiments.chaotic._experiment import reproduce
-from biosfa.experiments.chaotic._sweep import GRID, ChaoticSweepConfig, sweep
+from biosfa.experiments.chaotic._sweep import ChaoticSweepConfig, sweep
 
-__all__ = ["GRID", "PRESETS", "ChaoticConfig", "ChaoticSweepConfig", "numpy_loop", "preset", "reproduce", "sweep"]
+__all__ = ["ChaoticConfig", "ChaoticSweepConfig", "numpy_loop", "preset", "reproduce", "sweep"]

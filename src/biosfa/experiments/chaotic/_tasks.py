@@ -11,7 +11,7 @@ from biosfa.experiments.chaotic._baseline import numpy_loop
 from biosfa.experiments.chaotic._config import LEARNING_RATE, RULES, TAU, TUNED, ChaoticConfig, load, others, signal
 from biosfa.experiments.engine import Task
 from biosfa.learning import Recorder, log_spaced
-from biosfa.typing import Arrays
+from biosfa.typing import Advance, Arrays
 
 SHOWN = 5000  # steps in the panels, as in the paper
 CHUNK = 20_000  # rows learned between two looks at the progress bar; few enough to be read from memory once
@@ -21,16 +21,16 @@ LOOP_STEPS = 20_000  # steps of the NumPy loop that are timed
 def tasks(config: ChaoticConfig) -> list[Task]:
     """All independent pieces of the experiment."""
 
-    def network(rule: str, run: int, seed: int) -> Callable[[Callable[[int], None]], Arrays]:
+    def network(rule: str, run: int, seed: int) -> Callable[[Advance], Arrays]:
         return lambda report: run_network(config, rule, run, seed, report)
 
-    def tuned(name: str, run: int) -> Callable[[Callable[[int], None]], Arrays]:
+    def tuned(name: str, run: int) -> Callable[[Advance], Arrays]:
         return lambda report: run_tuned(config, name, run, report)
 
-    def offline(report: Callable[[int], None]) -> Arrays:
+    def offline(report: Advance) -> Arrays:
         return run_offline(config)
 
-    def exact(report: Callable[[int], None]) -> Arrays:
+    def exact(report: Advance) -> Arrays:
         return run_exact(config)
 
     return [
@@ -64,7 +64,7 @@ def iter_until(values: Iterator[int], last: int) -> Iterator[int]:
         yield value
 
 
-def run_network(config: ChaoticConfig, rule: str, run: int, seed: int, report: Callable[[int], None]) -> Arrays:
+def run_network(config: ChaoticConfig, rule: str, run: int, seed: int, report: Advance) -> Arrays:
     """One network on one series: it begins at a random index, wraps round at the end, and sums nothing across it."""
     X, moments = signal(config, seed)
     rng = np.random.default_rng([seed, run])
@@ -104,7 +104,7 @@ def run_network(config: ChaoticConfig, rule: str, run: int, seed: int, report: C
     }
 
 
-def run_tuned(config: ChaoticConfig, name: str, run: int, report: Callable[[int], None]) -> Arrays:
+def run_tuned(config: ChaoticConfig, name: str, run: int, report: Advance) -> Arrays:
     """One network with automatic rates, one pass over the series."""
     X, moments = signal(config, config.seed)
     net = TUNED[name](1, random_state=run)

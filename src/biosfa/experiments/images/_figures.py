@@ -15,8 +15,15 @@ from biosfa.presentation.style import COLORS, band, bare, figure, mosaic, save
 from biosfa.typing import Arrays, Float64Array
 
 NAMES = {"bio-sfa": "Bio-SFA", "reversible": "reversible rule"}
-RATES = {"paper": "paper's rates", "tuned": "OnlineSFA"}
+RATE_LABELS = {"paper": "paper's rates", "tuned": "OnlineSFA"}
 SHOWN_FRAMES = 8  # windows drawn along the path
+
+
+def network_label(rule: str, rates: str) -> str:
+    """What figures and tables call a network."""
+    if rates == "tuned":
+        return "OnlineSFA, reversible" if rule == "reversible" else "OnlineSFA"
+    return f"{NAMES[rule]}, {RATE_LABELS[rates]}"
 
 
 def draw_figures(folder: Path, results: Mapping[str, Arrays], found: dict[str, Any], patches: Patches) -> None:
@@ -80,7 +87,7 @@ def draw_sheet(axes: Axes, arrays: Arrays, key: str = "excitatory") -> None:
 
 def draw_errors(axes: Axes, results: Mapping[str, Arrays], rule: str, least: float) -> None:
     """Relative error of a rule against samples, for both choices of rates."""
-    for rates, label in RATES.items():
+    for rates, label in RATE_LABELS.items():
         samples, slowness = _curves(results, rule, rates, "slowness")
         color = COLORS[rule] if rates == "paper" else COLORS["online"]
         band(axes, samples, slowness / least - 1.0, color=color, label=label)
@@ -91,7 +98,7 @@ def draw_errors(axes: Axes, results: Mapping[str, Arrays], rule: str, least: flo
 def draw_sheets(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
     """Sheets of exact SFA, of all networks and of the controls, side by side."""
     sheets = {"exact": "exact SFA"}
-    sheets |= {f"{rule}-{rates}-00": f"{NAMES[rule]}, {label}" for rule in rules for rates, label in RATES.items()}
+    sheets |= {f"{rule}-{rates}-00": network_label(rule, rates) for rule in rules for rates in RATE_LABELS}
     sheets |= {"shuffled": "control: shuffled in time", "random": "control: random forms"}
     columns = -(-len(sheets) // 2)
     with figure(3.1 * columns, 6.6) as drawn:
@@ -108,7 +115,7 @@ def draw_constraint(folder: Path, results: Mapping[str, Arrays], rules: list[str
     """How far the outputs of the networks are from white: the paper's constraint error."""
     with figure(9.2, 3.2) as drawn:
         for axes, rule in zip(np.atleast_1d(drawn.subplots(1, len(rules), sharey=True)), rules, strict=True):
-            for rates, label in RATES.items():
+            for rates, label in RATE_LABELS.items():
                 color = COLORS[rule] if rates == "paper" else COLORS["online"]
                 band(axes, *_curves(results, rule, rates, "constraint_error"), color=color, label=label)
             axes.set(title=NAMES[rule], xlabel="samples", ylabel="constraint error", xscale="log", yscale="log")
@@ -120,8 +127,8 @@ def draw_cells(folder: Path, results: Mapping[str, Arrays], rules: list[str]) ->
     """What tells complex cells from other quadratic forms: each unit a dot, the median a line."""
     groups = {"exact": ("exact SFA", COLORS["exact"])}
     for rule in rules:
-        groups[f"{rule}-paper-00"] = (f"{NAMES[rule]}, paper", COLORS[rule])
-        groups[f"{rule}-tuned-00"] = (f"{NAMES[rule]}, OnlineSFA", COLORS["online"])
+        groups[f"{rule}-paper-00"] = (network_label(rule, "paper"), COLORS[rule])
+        groups[f"{rule}-tuned-00"] = (network_label(rule, "tuned"), COLORS["online"])
     groups |= {"shuffled": ("shuffled", "0.6"), "random": ("random forms", "0.6")}
     groups = {name: group for name, group in groups.items() if "gabor_r2" in results[name]}
     measures = {

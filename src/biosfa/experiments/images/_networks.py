@@ -16,7 +16,7 @@ from biosfa.experiments.images._config import RATES, RULES, ImagesConfig, load, 
 from biosfa.experiments.images._patches import CHUNK, Patches
 from biosfa.experiments.images._yardsticks import analyse
 from biosfa.kernels.exact import Moments, slow_directions_within
-from biosfa.learning import Annealed, Recorder
+from biosfa.learning import Annealed
 from biosfa.typing import Advance, Arrays, Float64Array, FloatArray
 
 PAPER_RATES: dict[str, Any] = {"learning_rate": Annealed(alpha=5e-6, beta=5e6), "tau": 1.0}
@@ -54,8 +54,6 @@ def run_network(
         net, curve = kept[0], Curve.until(kept[0].n_samples_seen_, moments, kept[1])
         done = net.n_samples_seen_
         report(done)
-    # each sequence is an episode, whose first frame makes no update
-    recorder = Recorder(steps=[end - end // patches.sequences.n_frames for end in sorted(recorded) if end > done])
     try:
         for piece in plan:
             if piece.end <= done:
@@ -63,11 +61,11 @@ def run_network(
             order = np.random.default_rng([config.seed, run, piece.epoch]).permutation(config.sequences)
             rows = patches.rows(order[piece.sequences])
             begin = time.perf_counter()
-            net.partial_fit(rows, lengths=patches.sequences.lengths(rows), recorder=recorder)
+            net.partial_fit(rows, lengths=patches.sequences.lengths(rows))
             if piece is not plan[0]:  # where kernels may be compiled
                 curve.seconds += time.perf_counter() - begin
             if piece.end in recorded:
-                curve.record(piece.end, recorder)
+                curve.record(piece.end, net)
             done = piece.end
             checkpoint.save(net, curve.arrays)
             report(len(rows))
@@ -149,11 +147,11 @@ class Curve:
         curve._records = [(int(n), float(total), float(error)) for n, total, error in records if n <= samples]
         return curve
 
-    def record(self, samples: int, recorder: Recorder) -> None:
-        """Measure the weights that were recorded last."""
-        W, M = recorder.W[-1], recorder.M[-1]
-        slowness = metrics.subspace_slowness(W, self._moments)
-        error = metrics.constraint_error(np.linalg.solve(M, W), self._moments)
+    def record(self, samples: int, net: NetworkEstimator) -> None:
+        """Measure a network: the slowness that its weights span, and how white its outputs are."""
+        slowness = metrics.subspace_slowness(net.W_, self._moments)
+        outputs = np.linalg.solve(net.M_, net.W_) if isinstance(net, BioSFA) else net.components_
+        error = metrics.constraint_error(outputs, self._moments)
         self._records.append((samples, float(slowness), error))
 
     def pad(self, samples: Iterable[int]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biosfa.experiments.engine import Report
-from biosfa.experiments.images._figures import NAMES, RATES
+from biosfa.experiments.images._figures import NAMES, RATE_LABELS, network_label
 from biosfa.experiments.images._patches import FRAMES
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         "is a unit of the first run, a line their median.",
     )
     rows: list[tuple[str, str, str | None]] = [("exact SFA", "exact", None)]
-    rows += [(f"{NAMES[rule]}, {label}", rule, rates) for rule in rules for rates, label in RATES.items()]
+    rows += [(network_label(rule, rates), rule, rates) for rule in rules for rates in RATE_LABELS]
     rows += [("control: shuffled in time", "shuffled", None), ("control: random forms", "random", None)]
     report.table(
         ["medians over units and runs", "relative error", *CELLS.values()],
@@ -108,7 +108,7 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
     report.heading("Speed")
     report.table(
         ["", "a sample, expansion and learning"],
-        [[label, _microseconds(timings, rates)] for rates, label in RATES.items()],
+        [[label, _microseconds(timings, rates)] for rates, label in RATE_LABELS.items()],
     )
     report.heading("How to make this again")
     source = "" if config.images == "dead leaves" else f' --images "{config.images}"'

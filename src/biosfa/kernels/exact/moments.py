@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from biosfa.typing import BoolArray, Float64Array, FloatArray
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 
 BLOCK_BYTES = 2**20
 
@@ -37,6 +37,19 @@ class Moments:
         self.mean = np.zeros(self.n_features)
         self.scatter = np.zeros((self.n_features, self.n_features))
         self.difference = np.zeros((self.n_features, self.n_features))
+
+    @classmethod
+    def of(cls, arrays: Arrays, n_samples: int, n_pairs: int) -> "Moments":
+        """Sums that were kept: mean, scatter and difference."""
+        moments = cls.__new__(cls)
+        moments.n_features, moments.n_samples, moments.n_pairs = len(arrays["mean"]), n_samples, n_pairs
+        moments.product_dtype = np.float64
+        moments.mean, moments.scatter, moments.difference = arrays["mean"], arrays["scatter"], arrays["difference"]
+        return moments
+
+    def arrays(self) -> Arrays:
+        """What :meth:`of` wants."""
+        return {"mean": self.mean, "scatter": self.scatter, "difference": self.difference}
 
     @property
     def covariance(self) -> Float64Array:

@@ -17,19 +17,14 @@ from biosfa.kernels.local.lines import (
     blend_rows,
     combine,
     forgetting,
-    iterate,
-    iterates,
-    learn_interneurons,
-    learn_nonnegative,
-    multiply,
     prepare,
     refresh,
     runs_away,
-    shares,
     shortening,
     update_inverse,
 )
-from biosfa.kernels.local.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, STALENESS, Mode, State
+from biosfa.kernels.local.rules import come_to_rest, is_direct, learn_lateral, shares
+from biosfa.kernels.local.state import CURRENT, DIFFERENCE, Mode, State
 from biosfa.typing import BoolArray, FloatArray
 
 # Samples in a block: the Gram matrix costs BLOCK/2k of the two products with W, and small blocks use the BLAS poorly.
@@ -39,7 +34,7 @@ BLOCK = 32
 def learn(
     raw: FloatArray, starts: BoolArray, eta: FloatArray, rate: FloatArray, n_seen: int, mode: Mode, state: State
 ) -> int:
-    """Learn from the rows of ``raw``; as :func:`biosfa.kernels.sequential.learn`, without ``mode.euler``."""
+    """Learn from the rows of ``raw``; as :func:`biosfa.kernels.local.sequential.learn`, without ``mode.euler``."""
     k, width = state.W.shape
     gemm = get_blas_funcs("gemm", dtype=state.W.dtype)
     Z = np.zeros((k + 1 + BLOCK, width), state.W.dtype)  # W, x_{t0−1}, and the block's samples
@@ -49,16 +44,16 @@ def learn(
     power = np.empty(BLOCK)
     power_prev = float(np.square(X[0]).sum())
     P = np.empty((1 + BLOCK, k), state.W.dtype)
-    mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(state.gauge)
+    mean_before = np.empty_like(state.mean)
     done = 0
     while done < len(raw):
         n = _length(rate[done : done + BLOCK])
         block = slice(done, done + n)
-        mean_before[:], gauge_before[:] = state.mean, state.gauge
-        usable = prepare(raw[block], n_seen, mode, state.mean, state.gauge, X[1:], power)
+        mean_before[:] = state.mean
+        before = (state.mean_power[0], state.peak_power[0])
+        usable = prepare(raw[block], n_seen, mode, state, X[1:], power)
         # BLAS works on columns: to it, the transposed views are what the arrays are to us
         products = gemm(1.0, X[1 : n + 1].T, Z[: k + 1 + n].T, trans_a=True).T
-        before = (gauge_before[MEAN_POWER], gauge_before[PEAK_POWER])
         learned = _recur(
             products, starts[block], eta[block], rate[block], n_seen, mode, state, power, power_prev, usable, before, P
         )
@@ -69,8 +64,8 @@ def learn(
         X[0] = X[learned]
         if learned < n:
             state.mean[:] = mean_before
-            state.gauge[:STALENESS] = gauge_before[:STALENESS]
-            prepare(raw[block][:learned], n_seen, mode, state.mean, state.gauge, X[1:], power)
+            state.mean_power[0], state.peak_power[0] = before
+            prepare(raw[block][:learned], n_seen, mode, state, X[1:], power)
             break
         n_seen += learned
     state.W[:] = W
@@ -107,12 +102,12 @@ def _recur(
     """The recurrence of one block: fills P, moves M and the outputs on; returns the samples learned from.
 
     Row i < k of ``products`` is (W_0 x_t)_i; row k + s is x_{t0−1+s}·x_t. M and the moments, which nothing in the
-    block needs, are left to its end; what the variants need of M is learned at once.
+    block needs, are left to its end. Circuits whose outputs need M itself learn it at once.
     """
-    M_inv, gauge, a_prev = state.M_inv, state.gauge, state.a_prev
+    M_inv, a_prev = state.M_inv, state.a_prev
     y_prev = state.y_prev[0]
     k, n = len(M_inv), len(starts)
-    x_share, x_prev_share = shares(mode.reversible)
+    x_share, x_prev_share = shares(mode.rule)
     share_x, share_x_prev = products.dtype.type(x_share), products.dtype.type(x_prev_share)
     # within a block sums are in the precision of W; M, its inverse and the moments they are added to are float64
     currents = np.empty((n, k), products.dtype)
@@ -131,10 +126,7 @@ def _recur(
         for i in range(k):
             a[i] = products[i, t]
         combine(P[: t + 1], products[k:, t], a)
-        if iterates(mode):
-            iterate(a, state.M, state.L, y_prev, mode, y)
-        else:
-            multiply(M_inv, a, y)
+        come_to_rest(a, y_prev, mode, state, y)
         learns = awake and not starts[t]
         rise = 2.0 * eta[t] if learns else 0.0
         step = a.dtype.type(rise * shortening(eta[t], power[t], mode.normalized))
@@ -158,18 +150,16 @@ def _recur(
             a_prev[i] = a_after[i]
         rho[t] = forgetting(n_seen + t + 1, rate[t], mode.window)
         if learns:
-            if mode.interneurons:
-                learn_interneurons(state.L, M_inv, y, 0.5 * rate[t], gauge, scratch)
-            elif mode.nonnegative:
-                learn_nonnegative(state.M, y_bar, rate[t])
-            else:
+            if is_direct(mode.rule):
                 lateral[t] = rate[t]
-                update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)
+                update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], state.staleness, scratch)
+            else:
+                learn_lateral(y, y_bar, rate[t], mode.rule, state, scratch)
         y_prev[:] = y
         power_prev = power[t]
-    if not (mode.interneurons or mode.nonnegative):
+    if is_direct(mode.rule):
         blend_rows(state.M, Y_bar[:n], lateral)
-        refresh(state.M, M_inv, gauge)
+        refresh(state.M, M_inv, state.staleness)
     keep = blend_rows(state.S, currents[:n], rho)
     state.weights[CURRENT] = 1.0 - keep * (1.0 - state.weights[CURRENT])
     for t in range(n):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from biosfa.kernels.jit import jit
-from biosfa.kernels.local.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, STALENESS, Mode
+from biosfa.kernels.local.state import CURRENT, DIFFERENCE, Mode, State
 from biosfa.typing import FloatArray
 
 # M⁻¹ is carried by Sherman–Morrison for at most this many steps, and for so many that (1 − η/τ)^−t, the growth of its
@@ -21,14 +21,6 @@ OVERFLOW = 1e300
 # The running moments look back over a third of the stream, or over ten windows τ/η of M where that is shorter.
 LOOK_BACK = 3.0
 WINDOWS = 0.1
-
-# The fast dynamics stop when no neuron moves by more than this, relative to the largest, in units of the precision.
-SETTLED = 16.0
-MAX_STEPS = 100_000
-
-# An output that cannot be negative and is silent inhibits itself less and less. It stops here, well below the M_ii of
-# order 1 that active outputs have: else the first sample that wakes it would make it explode.
-LEAST_INHIBITION = 0.05
 
 
 @jit
@@ -106,15 +98,15 @@ def add_scatter_of_columns(rows: FloatArray, count: float, mean: FloatArray, sca
 
 
 @jit
-def prepare(
-    raw: FloatArray, n_seen: int, mode: Mode, mean: FloatArray, gauge: FloatArray, X: FloatArray, power: FloatArray
-) -> int:
+def prepare(raw: FloatArray, n_seen: int, mode: Mode, state: State, X: FloatArray, power: FloatArray) -> int:
     """Rows as the network sees them: centred, and in relative mode divided by the running root mean square.
 
-    ``power`` is ‖x‖² of these rows; mean and gauge move on past them. Returns how many come before one that overflows.
+    ``power`` is ‖x‖² of these rows. The mean and the powers of the state move on past them. Returns how many rows come
+    before one that overflows.
     """
-    centre(raw, n_seen, mode.center, mode.window, mean, X, power)
-    n, total = len(raw), gauge[MEAN_POWER] * min(float(n_seen), mode.window)
+    mean_power, peak_power = state.mean_power, state.peak_power
+    centre(raw, n_seen, mode.center, mode.window, state.mean, X, power)
+    n, total = len(raw), mean_power[0] * min(float(n_seen), mode.window)
     usable = n
     block = 0.0
     for t in range(n):
@@ -126,12 +118,12 @@ def prepare(
     if mode.relative:
         for t in range(n):
             count = min(float(n_seen + t + 1), mode.window)
-            gauge[MEAN_POWER] += (power[t] - gauge[MEAN_POWER]) / count
-            power[t] *= rescale(X[t], gauge[MEAN_POWER], raw.shape[1]) ** 2
+            mean_power[0] += (power[t] - mean_power[0]) / count
+            power[t] *= rescale(X[t], mean_power[0], raw.shape[1]) ** 2
     elif n > 0:  # here it only serves messages
-        gauge[MEAN_POWER] = (total + block) / (min(float(n_seen), mode.window) + n)
+        mean_power[0] = (total + block) / (min(float(n_seen), mode.window) + n)
     if n > 0:
-        gauge[PEAK_POWER] = max(gauge[PEAK_POWER], power[:n].max())
+        peak_power[0] = max(peak_power[0], power[:n].max())
     return usable
 
 
@@ -153,15 +145,6 @@ def shortening(eta: float, power: float, normalized: bool) -> float:
     2η(ȳ_s + ȳ_{s+1} − a_s) times one factor, and where y is slow this difference nearly vanishes, x_s large or not.
     """
     return 1.0 / (1.0 + 2.0 * eta * power) if normalized else 1.0
-
-
-@jit
-def shares(reversible: bool) -> tuple[float, float]:
-    """How often ȳ enters ΔW along x_t and along x_{t−1}.
-
-    ΔW = 2η(ȳx̄ᵀ − axᵀ) = 2η[(ȳ − a)x_tᵀ + ȳx_{t−1}ᵀ], or 2η(2ȳ − a)x_tᵀ for reversible processes.
-    """
-    return (2.0, 0.0) if reversible else (1.0, 1.0)
 
 
 @jit
@@ -218,131 +201,8 @@ def blend(matrix: FloatArray, keep: float, gain: float, vector: FloatArray) -> N
 
 
 @jit
-def iterates(mode: Mode) -> bool:
-    """Whether it takes iterations to find where the fast dynamics rest; else y = M⁻¹a."""
-    return mode.euler or mode.nonnegative
-
-
-@jit
-def iterate(a: FloatArray, M: FloatArray, L: FloatArray, y_prev: FloatArray, mode: Mode, y: FloatArray) -> None:
-    """Y ← where the fast dynamics come to rest that begin at the outputs before: M⁻¹a, or the best y ≥ 0."""
-    y[:] = y_prev
-    if not mode.euler:
-        descend(M, a, y)
-    elif mode.interneurons:
-        settle_interneurons(L, a, y)
-    else:
-        settle(M, a, y, mode.nonnegative)
-
-
-@jit
-def learn_nonnegative(M: FloatArray, y_bar: FloatArray, rate: float) -> None:
-    """M ← M + (η/τ)(ȳȳᵀ − M), the diagonal not below its least."""
-    blend(M, 1.0 - rate, rate, y_bar)
-    keep_inhibition(M)
-
-
-@jit
-def keep_inhibition(M: FloatArray) -> None:
-    """Every output inhibits itself at least a little."""
-    for i in range(len(M)):
-        M[i, i] = max(M[i, i], LEAST_INHIBITION)
-
-
-@jit
-def settle(M: FloatArray, a: FloatArray, y: FloatArray, nonnegative: bool) -> None:
-    """Run dy/dγ = a − My from ``y`` to equilibrium by Euler steps of 1/‖M‖∞, below the limit 2/λ_max(M), in place.
-
-    Where outputs may not be negative, every step ends at 0 at the lowest.
-    """
-    k = a.shape[0]
-    norm = 0.0
-    for i in range(k):
-        norm = max(norm, np.abs(M[i]).sum())
-    gamma = 1.0 / norm
-    tolerance = SETTLED * np.finfo(y.dtype).eps
-    drive = np.empty_like(a)
-    for _ in range(MAX_STEPS):
-        multiply(M, y, drive)
-        moved = 0.0
-        largest = 0.0
-        for i in range(k):
-            before = y[i]
-            y[i] += gamma * (a[i] - drive[i])
-            if nonnegative:
-                y[i] = max(y[i], 0.0)
-            moved = max(moved, abs(y[i] - before))
-            largest = max(largest, abs(y[i]))
-        if not moved > tolerance * largest:
-            return
-
-
-@jit
-def settle_interneurons(L: FloatArray, a: FloatArray, y: FloatArray) -> None:
-    """Run dy/dγ = a − Lz, dz/dγ = Lᵀy − z from ``y`` and its z to equilibrium, in place: y = (LLᵀ)⁻¹a.
-
-    A mode of L with the singular value σ turns and decays by |1 + γλ|² = 1 − γ + γ²σ² a step, or decays for σ < ½:
-    steps of 1/2(1 + ‖L‖²) are stable.
-    """
-    k = a.shape[0]
-    gamma = 0.5 / (1.0 + np.square(L).sum())
-    tolerance = SETTLED * np.finfo(y.dtype).eps
-    z = np.zeros(k)
-    drive = np.zeros(k)
-    for i in range(k):
-        for n in range(k):
-            z[n] += L[i, n] * y[i]
-    for _ in range(MAX_STEPS):
-        drive[:] = -z
-        moved = 0.0
-        largest = 0.0
-        for i in range(k):
-            inhibition = 0.0
-            for n in range(k):
-                inhibition += L[i, n] * z[n]
-                drive[n] += L[i, n] * y[i]
-            change = gamma * (a[i] - inhibition)
-            y[i] += change
-            moved = max(moved, abs(change))
-            largest = max(largest, abs(y[i]))
-        for n in range(k):
-            z[n] += gamma * drive[n]
-            moved = max(moved, abs(gamma * drive[n]))
-        if not moved > tolerance * largest:
-            return
-
-
-@jit
-def descend(M: FloatArray, a: FloatArray, y: FloatArray) -> None:
-    """Minimise ½yᵀMy − aᵀy over y ≥ 0 from ``y``, one neuron after the other, in place."""
-    tolerance = SETTLED * np.finfo(y.dtype).eps
-    for _ in range(MAX_STEPS):
-        moved = 0.0
-        largest = 0.0
-        for i in range(len(a)):
-            before = y[i]
-            net = a[i] + M[i, i] * before
-            for j in range(len(a)):
-                net -= M[i, j] * y[j]
-            y[i] = max(net / M[i, i], 0.0)
-            moved = max(moved, abs(y[i] - before))
-            largest = max(largest, y[i])
-        if not moved > tolerance * largest:
-            return
-
-
-@jit
-def respond_to_all(A: FloatArray, M: FloatArray) -> FloatArray:
-    """The minima of ½yᵀMy − aᵀy over y ≥ 0, for the rows of A."""
-    Y = np.zeros_like(A)
-    for t in range(len(A)):
-        descend(M, A[t], Y[t])
-    return Y
-
-
-@jit
 def update_inverse(
-    M_inv: FloatArray, y_bar: FloatArray, keep: float, gain: float, gauge: FloatArray, z: FloatArray
+    M_inv: FloatArray, y_bar: FloatArray, keep: float, gain: float, staleness: FloatArray, z: FloatArray
 ) -> None:
     """M⁻¹ after M ← keep · M + gain · ȳȳᵀ, by Sherman–Morrison; ``z`` is scratch."""
     multiply(M_inv, y_bar, z)
@@ -350,52 +210,19 @@ def update_inverse(
     for i in range(y_bar.shape[0]):
         u += y_bar[i] * z[i]
     blend(M_inv, 1.0 / keep, -gain / (keep * (keep + gain * u)), z)
-    gauge[STALENESS] += 1.0 / REFRESH_STEPS + (1.0 / keep - 1.0) / REFRESH_GROWTH
+    staleness[0] += 1.0 / REFRESH_STEPS + (1.0 / keep - 1.0) / REFRESH_GROWTH
 
 
 @jit
-def learn_interneurons(
-    L: FloatArray, M_inv: FloatArray, y: FloatArray, rho: float, gauge: FloatArray, q: FloatArray
-) -> None:
-    """L ← L + ρ(yzᵀ − L), ρ = η/2τ, with the interneurons' z = Lᵀy, and M⁻¹ with it; ``q`` is scratch.
-
-    Half the rate of M is enough: M = LLᵀ changes with both its factors. L is multiplied by G = (1 − ρ)I + ρyyᵀ, so that
-    M becomes GMG, and M⁻¹ becomes G⁻¹M⁻¹G⁻¹ with G⁻¹ = (I − c yyᵀ)/(1 − ρ), c = ρ/(1 − ρ + ρ‖y‖²).
-    """
-    k = y.shape[0]
-    z = np.zeros(k)
-    for i in range(k):
-        for n in range(k):
-            z[n] += L[i, n] * y[i]
-    for i in range(k):
-        for n in range(k):
-            L[i, n] += rho * (y[i] * z[n] - L[i, n])
-    multiply(M_inv, y, q)
-    square, overlap = 0.0, 0.0
-    for i in range(k):
-        square += y[i] * y[i]
-        overlap += y[i] * q[i]
-    keep = 1.0 - rho
-    c = rho / (keep + rho * square)
-    for i in range(k):
-        for j in range(k):
-            change = c * (y[i] * q[j] + q[i] * y[j]) - c * c * overlap * y[i] * y[j]
-            M_inv[i, j] = (M_inv[i, j] - change) / (keep * keep)
-    gauge[STALENESS] += 1.0 / REFRESH_STEPS + 2.0 * (1.0 / keep - 1.0) / REFRESH_GROWTH
-    if gauge[STALENESS] >= 1.0:
-        refresh(L @ L.T, M_inv, gauge)
-
-
-@jit
-def refresh(M: FloatArray, M_inv: FloatArray, gauge: FloatArray) -> None:
+def refresh(M: FloatArray, M_inv: FloatArray, staleness: FloatArray) -> None:
     """M⁻¹ afresh from M, symmetrised, when it is due."""
-    if gauge[STALENESS] < 1.0:
+    if staleness[0] < 1.0:
         return
     inverse = np.linalg.inv(M)
     for i in range(M.shape[0]):
         for j in range(M.shape[0]):
             M_inv[i, j] = 0.5 * (inverse[i, j] + inverse[j, i])
-    gauge[STALENESS] = 0.0
+    staleness[0] = 0.0
 
 
 @jit

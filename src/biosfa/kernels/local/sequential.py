@@ -5,23 +5,9 @@ from typing import Any
 import numpy as np
 
 from biosfa.kernels.jit import jit
-from biosfa.kernels.local.lines import (
-    blend,
-    forgetting,
-    iterate,
-    iterates,
-    learn_interneurons,
-    learn_nonnegative,
-    multiply,
-    prepare,
-    refresh,
-    runs_away,
-    shares,
-    shortening,
-    track,
-    update_inverse,
-)
-from biosfa.kernels.local.state import CURRENT, DIFFERENCE, MEAN_POWER, PEAK_POWER, STALENESS, Mode, State
+from biosfa.kernels.local.lines import forgetting, prepare, runs_away, shortening, track
+from biosfa.kernels.local.rules import come_to_rest, is_direct, learn_lateral, shares
+from biosfa.kernels.local.state import CURRENT, DIFFERENCE, Mode, State
 from biosfa.typing import BoolArray, FloatArray
 
 # Rows centred at a time: enough to amortise the call, few enough to stay in the first-level cache.
@@ -50,7 +36,7 @@ def learn(
     n_seen : int
         Rows seen before.
     mode, state
-        See :mod:`biosfa.kernels.state`.
+        See :mod:`biosfa.kernels.local.state`.
 
     Returns
     -------
@@ -70,31 +56,32 @@ def learn_one(sample: FloatArray, eta: float, rate: float, n_seen: int, mode: Mo
 @jit
 def is_single(mode: Mode, state: State) -> bool:
     """Whether the network is one linear output that inhibits itself directly."""
-    return len(state.M) == 1 and not mode.interneurons and not mode.nonnegative
+    return len(state.M) == 1 and is_direct(mode.rule)
 
 
 @jit
 def _learn(
     raw: FloatArray, starts: BoolArray, eta: FloatArray, rate: FloatArray, n_seen: int, mode: Mode, state: State
 ) -> int:
-    W, M, M_inv, gauge, a_prev = state.W, state.M, state.M_inv, state.gauge, state.a_prev
+    W, a_prev = state.W, state.a_prev
     y_prev = state.y_prev[0]
     k, width = W.shape
     zero = W.dtype.type(0.0)
-    share_x, share_x_prev = shares(mode.reversible)
+    share_x, share_x_prev = shares(mode.rule)
     X = np.zeros((min(BLOCK, len(raw)) + 1, width), W.dtype)
     X[0] = state.x_prev[0]
     power = np.empty(BLOCK)
     power_prev = float(np.square(X[0]).sum())
     a, y, y_bar, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
     along_x, along_x_prev, a_after = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
-    mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(gauge)
+    mean_before = np.empty_like(state.mean)
     for begin in range(0, len(raw), BLOCK):
         rows = raw[begin : begin + BLOCK]
-        mean_before[:], gauge_before[:] = state.mean, gauge
-        usable = prepare(rows, n_seen, mode, state.mean, gauge, X[1:], power)
-        peak = gauge_before[PEAK_POWER]
-        awake = not mode.relative or gauge_before[MEAN_POWER] > 0.0
+        mean_before[:] = state.mean
+        power_before, peak_before = state.mean_power[0], state.peak_power[0]
+        usable = prepare(rows, n_seen, mode, state, X[1:], power)
+        peak = peak_before
+        awake = not mode.relative or power_before > 0.0
         for b in range(len(rows)):
             t = begin + b
             x, x_prev = X[b + 1], X[b]
@@ -109,10 +96,7 @@ def _learn(
                 square += a[i] * a[i]
             for j in range(width):
                 overlap += x[j] * x_prev[j]
-            if iterates(mode):
-                iterate(a, M, state.L, y_prev, mode, y)
-            else:
-                multiply(M_inv, a, y)
+            come_to_rest(a, y_prev, mode, state, y)
             learns = awake and not starts[t]
             rise = 2.0 * eta[t] if learns else 0.0
             step = rise * shortening(eta[t], power[b], mode.normalized)
@@ -126,8 +110,8 @@ def _learn(
             if b == usable or runs_away(square, peak):
                 state.x_prev[0] = x_prev
                 state.mean[:] = mean_before
-                gauge[:STALENESS] = gauge_before[:STALENESS]
-                prepare(rows[:b], n_seen, mode, state.mean, gauge, X[1:], power)
+                state.mean_power[0], state.peak_power[0] = power_before, peak_before
+                prepare(rows[:b], n_seen, mode, state, X[1:], power)
                 return t
             for i in range(k):
                 scratch[i] = a[i] - a_prev[i]
@@ -139,14 +123,7 @@ def _learn(
                 for i in range(k):
                     for j in range(width):
                         W[i, j] += along_x[i] * x[j] + along_x_prev[i] * x_prev[j]
-                if mode.interneurons:
-                    learn_interneurons(state.L, M_inv, y, 0.5 * rate[t], gauge, scratch)
-                elif mode.nonnegative:
-                    learn_nonnegative(M, y_bar, rate[t])
-                else:
-                    blend(M, 1.0 - rate[t], rate[t], y_bar)
-                    update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], gauge, scratch)
-                    refresh(M, M_inv, gauge)
+                learn_lateral(y, y_bar, rate[t], mode.rule, state, scratch)
             y_prev[:] = y
             power_prev = power[b]
         n_seen += len(rows)
@@ -167,12 +144,12 @@ def _learn_single(
     w = state.W[0]
     width = len(w)
     zero = w.dtype.type(0.0)
-    share_x, share_x_prev = shares(mode.reversible)
+    share_x, share_x_prev = shares(mode.rule)
     X = np.zeros((min(BLOCK, len(raw)) + 2, width), w.dtype)
     X[1] = state.x_prev[0]
     power = np.empty(BLOCK)
     power_prev = float(np.square(X[1]).sum())
-    mean_before, gauge_before = np.empty_like(state.mean), np.empty_like(state.gauge)
+    mean_before = np.empty_like(state.mean)
     m, y_prev, a_prev = state.M[0, 0], state.y_prev[0, 0], state.a_prev[0]
     s, d = state.S[0, 0], state.D[0, 0]
     weight_s, weight_d = state.weights[CURRENT], state.weights[DIFFERENCE]
@@ -181,10 +158,11 @@ def _learn_single(
     diverged = False
     while done < len(raw) and not diverged:
         rows = raw[done : done + BLOCK]
-        mean_before[:], gauge_before[:] = state.mean, state.gauge
-        usable = prepare(rows, n_seen, mode, state.mean, state.gauge, X[2:], power)
-        peak = gauge_before[PEAK_POWER]
-        awake = not mode.relative or gauge_before[MEAN_POWER] > 0.0
+        mean_before[:] = state.mean
+        power_before, peak_before = state.mean_power[0], state.peak_power[0]
+        usable = prepare(rows, n_seen, mode, state, X[2:], power)
+        peak = peak_before
+        awake = not mode.relative or power_before > 0.0
         n = len(rows)
         for b in range(n):
             t = done + b
@@ -212,8 +190,8 @@ def _learn_single(
                 late_1, late_2 = 0.0, 0.0
                 n = b
                 state.mean[:] = mean_before
-                state.gauge[:STALENESS] = gauge_before[:STALENESS]
-                prepare(rows[:b], n_seen, mode, state.mean, state.gauge, X[2:], power)
+                state.mean_power[0], state.peak_power[0] = power_before, peak_before
+                prepare(rows[:b], n_seen, mode, state, X[2:], power)
                 break
             rho = forgetting(n_seen + b + 1, rate[t], mode.window)
             s += rho * (a * a - s)

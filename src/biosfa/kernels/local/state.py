@@ -14,16 +14,14 @@ SIMD_WIDTH = 8
 
 
 class Mode(NamedTuple):
-    """The variant of the algorithm."""
+    """How the algorithm runs."""
 
     center: bool  # subtract the running mean
     relative: bool  # divide the input by its running root mean square, so that rates need no units; wait for input
     normalized: bool  # shorten the step to η/(1 + 2η‖x‖²)
-    reversible: bool  # Algorithm 2 instead of Algorithm 1
-    euler: bool  # run the fast dynamics instead of y = M⁻¹a
+    rule: int  # see :class:`biosfa.kernels.local.rules.Rule`
+    euler: bool = False  # run the fast dynamics instead of y = M⁻¹a
     window: float = math.inf  # samples that the mean and other averages count
-    interneurons: bool = False  # inhibition by way of interneurons, M = LLᵀ
-    nonnegative: bool = False  # y ≥ 0
 
 
 class State(NamedTuple):
@@ -43,19 +41,14 @@ class State(NamedTuple):
     S: Float64Array  # (k, k) running ⟨aaᵀ⟩
     D: Float64Array  # (k, k) running ⟨ȧȧᵀ⟩, ȧ = W(x_t − x_{t−1})
     weights: Float64Array  # (2,) total weights of S and D, see CURRENT and DIFFERENCE
-    gauge: Float64Array  # (5,) scalars that the stream sets itself, see MEAN_POWER and those that follow
+    mean_power: Float64Array  # (1,) running mean of ‖x‖², before it is rescaled in relative mode
+    peak_power: Float64Array  # (1,) largest ‖x‖² so far: the explicit step is unstable once 2η‖x‖² > 2
+    staleness: Float64Array  # (1,) how far M⁻¹ has drifted since it was last computed from M; 1 = due
 
 
 # Entries of `weights`.
 CURRENT = 0
 DIFFERENCE = 1
-
-# Entries of `gauge`.
-MEAN_POWER = 0  # running mean of ‖x‖², before it is rescaled in relative mode
-PEAK_POWER = 1  # largest ‖x‖² that the network has seen: the explicit step is unstable once 2η‖x‖² > 2
-STALENESS = 2  # how far M⁻¹ has drifted since it was last computed from M; 1 = due
-VARIANCE = 3  # of the rescaled input along the weights, for automatic rates
-STABLE_TAU = 4  # at which the slow features are stable, for automatic rates; 0 before it is known
 
 
 def initial_state(
@@ -77,5 +70,7 @@ def initial_state(
         S=np.zeros((k, k)),
         D=np.zeros((k, k)),
         weights=np.zeros(2),
-        gauge=np.array([0.0, 0.0, 0.0, 1.0, 0.0]),
+        mean_power=np.zeros(1),
+        peak_power=np.zeros(1),
+        staleness=np.zeros(1),
     )

@@ -130,7 +130,7 @@ def learn(
     k : int
         Outputs asked for; the others are guards.
     mode
-        See :class:`biosfa.kernels.state.Mode`; its window counts rows. M is diagonal, its dynamics settle at once.
+        See :class:`biosfa.kernels.local.Mode`; its window counts rows. M is diagonal, its dynamics settle at once.
     state
         See :class:`NaturalState`.
     """
@@ -167,7 +167,7 @@ def _learn_rows(
     W, M, change = state.W, state.M, state.change
     P, K = state.y_prev.shape
     n = len(samples)
-    share_x, share_x_prev = shares(mode.reversible)
+    share_x, share_x_prev = shares(mode.rule)
     A = np.dot(samples, W.T)
     currents = np.empty((P + n, K))
     currents[:P] = state.v_prev

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from biosfa.learning._pace import stable_tau
+from biosfa.learning._rates import stable_tau
 
 
 def test_the_automatic_tau_is_stable_by_the_limit_of_the_docs():
