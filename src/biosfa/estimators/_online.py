@@ -302,8 +302,7 @@ class NetworkEstimator(SlowFeatureEstimator):
             raise ValueError(f"the model learns from {network.n_streams} parallel streams; got {n_streams}")
         self._check_units(network.mode.relative)
         self._configure(network)
-        plain_signal = self._signal.transformer is None and self._signal.reduction is None and self.n_delays == 1
-        self._plain = plain_signal and n_streams == 1
+        self._plain = self._signal.is_identity and n_streams == 1
 
     def _check_units(self, relative: bool) -> None:
         if isinstance(self.learning_rate, str) != relative:

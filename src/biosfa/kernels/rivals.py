@@ -94,6 +94,33 @@ def _length(v: Float64Array) -> float:
 
 
 @jit
+def _take_component(v: Float64Array, rest: Float64Array, u: Float64Array, rate: float) -> None:
+    """A component after one sample, of which ``rest`` is left; what the component explains is taken from it.
+
+    In three passes over both vectors: with all components, this is what Incremental SFA spends its time on.
+    """
+    square, along, power = 0.0, 0.0, 0.0
+    for j in range(v.shape[0]):
+        square += v[j] * v[j]
+        along += rest[j] * v[j]
+        power += rest[j] * rest[j]
+    if square == 0.0:
+        if power > LEAST_REST * np.dot(u, u):
+            v[:] = rest
+            rest[:] = 0.0
+        return
+    keep, gain = 1.0 - rate, rate * along / math.sqrt(square)
+    square, along = 0.0, 0.0
+    for j in range(v.shape[0]):
+        v[j] = keep * v[j] + gain * rest[j]
+        square += v[j] * v[j]
+        along += rest[j] * v[j]
+    share = along / square if square > 0.0 else 0.0
+    for j in range(v.shape[0]):
+        rest[j] -= share * v[j]
+
+
+@jit
 def learn_incremental(
     state: IncrementalState, X: Float64Array, starts: BoolArray, n_seen: int, eta: Float64Array
 ) -> None:
@@ -112,22 +139,18 @@ def learn_incremental(
         # candid covariance-free PCA: v ← (1 − r)v + r(u·v/‖v‖)u, and what v explains is taken from u for the next
         rest = u.copy()
         for i in range(min(K, n_seen + t + 1)):
-            length = _length(V[i])
-            if length == 0.0:
-                if np.dot(rest, rest) > LEAST_REST * np.dot(u, u):
-                    V[i] = rest
-            else:
-                V[i] = (1.0 - rate) * V[i] + (rate * np.dot(rest, V[i]) / length) * rest
-            square = np.dot(V[i], V[i])
-            if square > 0.0:
-                rest = rest - (np.dot(rest, V[i]) / square) * V[i]
+            _take_component(V[i], rest, u, rate)
         # whitening: a component of length λ has variance λ
         u_prev = x_prev - mean
         for i in range(K):
-            length = _length(V[i])
-            scale = length**-1.5 if length > 0.0 else 0.0
-            z[i] = scale * np.dot(V[i], u)
-            z_prev[i] = scale * np.dot(V[i], u_prev)
+            square, along, along_prev = 0.0, 0.0, 0.0
+            for j in range(mean.shape[0]):
+                square += V[i, j] * V[i, j]
+                along += V[i, j] * u[j]
+                along_prev += V[i, j] * u_prev[j]
+            scale = square**-0.75 if square > 0.0 else 0.0
+            z[i] = scale * along
+            z_prev[i] = scale * along_prev
         pair = not starts[t]
         if pair:
             z_dot = z - z_prev

@@ -9,12 +9,15 @@ from sklearn.utils import check_random_state
 
 from biosfa.estimators import Episodes, SlowFeatureEstimator
 from biosfa.io import Position, Stream
+from biosfa.kernels.finite import is_moderate
 from biosfa.learning import LearningRate, Schedule, check_learning_rate, rates, read_out, solve_readout
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import check_count, checked_array
 
 # Samples of this size, and of its inverse: the rules multiply four of them at most, and an expansion squares them.
 LARGEST = 1e35
+
+CONTINUES = np.zeros(1, np.bool_)  # a row that continues its episode
 
 
 class OnlineRival(SlowFeatureEstimator):
@@ -25,6 +28,7 @@ class OnlineRival(SlowFeatureEstimator):
     random_state: Any
     _automatic: Schedule | float  # what "auto" is
     _state: Any
+    _plain = False  # whether samples reach the kernel as they are
 
     def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
         """Forget everything, then learn from X in ``n_epochs`` passes.
@@ -78,9 +82,24 @@ class OnlineRival(SlowFeatureEstimator):
         self
         """
         sample = np.asarray(x)
-        if sample.ndim != 1:
-            raise ValueError(f"x must have the shape (n_features,); got {sample.shape}")
-        return self.partial_fit(sample[None])
+        usual = self._plain and self._open and sample.shape == (self.n_features_in_,) and sample.dtype == np.float64
+        if not (usual and is_moderate(sample, LARGEST)):
+            if sample.ndim != 1:
+                raise ValueError(f"x must have the shape (n_features,); got {sample.shape}")
+            return self.partial_fit(sample[None])
+        self._advance(sample[None], CONTINUES, rates(self._schedule(), self._n_updates + 1, 1))
+        self._n_samples += 1
+        self._n_updates += 1
+        return self
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters; learning goes on with a new learning rate."""
+        super().set_params(**parameters)
+        self._plain = False  # until the next partial_fit has looked at them
+        return self
+
+    def _schedule(self) -> LearningRate:
+        return self._automatic if isinstance(self.learning_rate, str) else self.learning_rate
 
     @property
     def components_(self) -> Float64Array:
@@ -143,10 +162,10 @@ class OnlineRival(SlowFeatureEstimator):
     def _learn(self, X: FloatArray, starts: BoolArray) -> None:
         rows = self._signal.reduce(X)
         plan = self._signal.plan(rows, starts, continued=True)
-        extreme = not _is_moderate(rows)
+        extreme = not is_moderate(rows.reshape(-1), LARGEST)
         if extreme:  # a copy: an estimator that could not learn from a chunk keeps the state it had before
             self._state = type(self._state)(*(array.copy() for array in self._state))
-        schedule = self._automatic if isinstance(self.learning_rate, str) else self.learning_rate
+        schedule = self._schedule()
         for x, piece in self._signal.pieces(plan):
             begins = plan.starts[piece]
             eta = np.zeros(len(begins))
@@ -158,6 +177,7 @@ class OnlineRival(SlowFeatureEstimator):
             raise ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
         self._signal.remember(rows, starts)
         self._open = True
+        self._plain = self._signal.is_identity
 
     def _finish(self, position: Position, episodes: Episodes) -> None:
         if self._n_updates == 0:
@@ -179,12 +199,6 @@ class OnlineRival(SlowFeatureEstimator):
         shapes = {name: array.shape for name, array in blank._asdict().items()}
         self._state = type(blank)(**{name: checked_array(name, held, shape) for name, shape in shapes.items()})
         self._n_samples, self._n_updates = int(scalars["n_samples"]), int(scalars["n_updates"])
-
-
-def _is_moderate(rows: FloatArray) -> bool:
-    """Whether no product of a few samples can overflow or vanish, so that no state can be spoiled."""
-    size = np.abs(rows)
-    return bool(size.max(initial=0.0) < LARGEST and size.min(initial=np.inf, where=size > 0.0) > 1.0 / LARGEST)
 
 
 def blank_moments(k: int) -> tuple[Float64Array, Float64Array, Float64Array]:

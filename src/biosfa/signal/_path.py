@@ -69,6 +69,11 @@ class SignalPath:
             raise ValueError(f"{expansion!r} is not fitted: give the one that the model has as expansion_")
         return cls(n_delays, expansion, n_features, reduction)
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether rows of the expanded signal are those of the input."""
+        return self.n_delays == 1 and self.transformer is None and self.reduction is None
+
     def forget(self) -> None:
         """Begin a new episode."""
         self.history = np.empty((0, self.n_reduced))
