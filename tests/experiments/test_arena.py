@@ -14,6 +14,7 @@ from biosfa.experiments.arena._problems import KINDS, load_problem
 from biosfa.experiments.arena._report import as_text, winner, with_range
 from biosfa.experiments.arena._scaling import SCALED, exponent, state_bytes
 from biosfa.experiments.engine import ExperimentError
+from biosfa.io import StreamOptions
 from biosfa.rivals import IncrementalSFA
 from tests.conftest import slow_mixture
 
@@ -63,7 +64,8 @@ def test_a_learner_in_the_arena_is_the_learner_outside(arena):
 def test_a_finished_arena_resumes_and_another_one_is_not_mixed_in(arena):
     config, folders, runs = arena
     again = compare.compare(config, folders[0], resume=True)
-    assert again == runs[0]  # times included: nothing ran
+    assert again.found == runs[0].found
+    assert again.timings["learners"] == runs[0].timings["learners"]  # nothing ran
     with pytest.raises(ExperimentError, match="samples was 4000 and is 5000"):
         compare.compare(compare.configure("mixture", samples=5000, runs=2, scaling=False), folders[0])
 
@@ -104,15 +106,17 @@ def test_a_file_is_a_problem_with_its_gaps_and_episodes(tmp_path):
     path = tmp_path / "recording.csv"
     columns = np.column_stack([np.arange(3000.0), X])
     np.savetxt(path, columns, delimiter=",", header="t," + ",".join(f"x{i}" for i in range(10)), comments="")
-    config = compare.configure(str(path), components=2, runs=2, learners=["online"], scaling=False, time="t")
+    config = compare.configure(
+        str(path), components=2, runs=2, learners=["online"], scaling=False, stream=StreamOptions(time="t")
+    )
     found, _ = compare.compare(config, tmp_path / "out")
     assert list(found["learners"]) == ["exact", "online"]
     stream = found["stream"]
     assert (stream["samples"], stream["columns"], stream["episodes"], stream["rows_skipped"]) == (2999, 10, 2, 1)
-    problem = load_problem(str(path), 10_000, 2, 0, time="t")
+    problem = load_problem(str(path), 10_000, 2, 0, StreamOptions(time="t", missing="break"))
     np.testing.assert_array_equal(problem.signal, np.delete(X, 100, axis=0))
     np.testing.assert_array_equal(np.flatnonzero(problem.starts), [0, 100])
-    assert json.loads((tmp_path / "out" / "config.json").read_text())["time"] == "t"
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["stream"]["time"] == "t"
     columns[2000:, 0] += 50.0  # a gap more, and the same samples
     np.savetxt(path, columns, delimiter=",", header="t," + ",".join(f"x{i}" for i in range(10)), comments="")
     with pytest.raises(ExperimentError, match="content was"):
@@ -124,7 +128,7 @@ def test_a_file_is_a_problem_with_its_gaps_and_episodes(tmp_path):
     [
         (("nowhere.csv", {}), "no problem or file 'nowhere.csv'"),
         (("mixture", {"learners": ["hebb"]}), "no learner 'hebb': choose among exact, online"),
-        (("chaotic", {"time": "t"}), "are those of a file"),
+        (("chaotic", {"stream": StreamOptions(time="t")}), "are those of a file"),
     ],
 )
 def test_settings_that_make_no_sense_are_named(arguments, message):
@@ -142,7 +146,7 @@ def low_rank(X):
 
 
 def lonely_samples(X):
-    return {"episodes": 1}
+    return {"stream": StreamOptions(episodes=1)}
 
 
 def enormous(X):
@@ -152,7 +156,7 @@ def enormous(X):
 
 def constant_within_episodes(X):
     X[:500, 0], X[500:, 0] = 1.0, 2.0
-    return {"episodes": 500}
+    return {"stream": StreamOptions(episodes=500)}
 
 
 def without_samples(X):

@@ -1,11 +1,14 @@
 """The runner of experiments: results that are kept, and folders that are not mixed up."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from biosfa.experiments import arena, chaotic, images, rat
 from biosfa.experiments.engine import ExperimentError, RunFolder, Task, run_tasks
+from tests.experiments import test_images
 from tests.experiments.test_chaotic import SMALL
 
 
@@ -49,3 +52,19 @@ def test_folders_are_not_mixed_up(tmp_path):
     (tmp_path / "run" / "config.json").write_text("{")
     with pytest.raises(ExperimentError, match="cannot be read"):
         RunFolder(tmp_path / "run").begin("chaotic", SMALL, resume=True)
+
+
+@pytest.mark.parametrize("experiment", [chaotic.Chaotic, images.Images, rat.Rat, arena.Arena])
+def test_tasks_are_values_that_can_be_pickled(experiment, tmp_path):
+    """So that another process, or machine, can run them: a function and its arguments."""
+    configs = {
+        chaotic.Chaotic: SMALL,
+        images.Images: test_images.SMALL,
+        rat.Rat: rat.preset("paper"),
+        arena.Arena: arena.configure("chaotic", samples=1000),
+    }
+    stages = experiment(configs[experiment]).stages(RunFolder(tmp_path))
+    for task in stages[0]({}):
+        again = pickle.loads(pickle.dumps(task))
+        assert (again.name, again.steps, again.function) == (task.name, task.steps, task.function)
+        assert again.arguments == task.arguments or task.function.__name__ == "run_hierarchy"

@@ -11,7 +11,7 @@ from PIL import Image
 from biosfa import SFA, metrics
 from biosfa.datasets import image_sequences
 from biosfa.experiments import images
-from biosfa.experiments.engine import ExperimentError, RunFolder, Stopped, _runner
+from biosfa.experiments.engine import ExperimentError, NetworkCheckpoint, RunFolder, Stopped, _runner
 from biosfa.experiments.images import _networks, load_patches
 from biosfa.experiments.images._config import load, samples_of
 from biosfa.experiments.images._experiment import median
@@ -97,9 +97,9 @@ def test_stopped_within_a_task_it_goes_on_there_bit_for_bit(finished, tmp_path, 
             raise Stopped
 
     with pytest.raises(Stopped):
-        run_network(SMALL, moments, rule, rates, 1, folder.checkpoint(name), stop_early)
+        run_network(SMALL, moments, rule, rates, 1, folder.scratch(name, "network"), stop_early)
     resumed = []
-    found = run_network(SMALL, moments, rule, rates, 1, folder.checkpoint(name), resumed.append)
+    found = run_network(SMALL, moments, rule, rates, 1, folder.scratch(name, "network"), resumed.append)
     assert resumed[0] == sum(learned)  # not from the beginning
     assert sum(resumed) == samples_of(SMALL, rates)
     with np.load(finished / "curves.npz") as first:
@@ -120,7 +120,6 @@ def test_a_folder_whose_images_have_changed_is_not_resumed(tmp_path):
     config = replace(SMALL, images=str(pictures), runs=1, rule="bio-sfa", samples_paper=4000, samples_tuned=4000)
     for content in (rng.integers(0, 255, (200, 200), dtype=np.uint8), rng.integers(0, 255, (200, 220), dtype=np.uint8)):
         Image.fromarray(content).save(pictures / "one.png")
-        load.cache_clear()
         if content.shape == (200, 200):
             images.reproduce(config, tmp_path / "run")
         else:
@@ -132,12 +131,10 @@ def test_a_damaged_checkpoint_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(_runner, "CHECKPOINT_SECONDS", 0.0)
     folder = RunFolder(tmp_path)
     moments = load(SMALL).moments(lambda steps: None)
-    for kind in ("network", "curves"):
-        folder.scratch("bio-sfa-tuned-00", kind).write_bytes(b"half a file")
-    assert folder.checkpoint("bio-sfa-tuned-00").load() is None
-    found = run_network(
-        SMALL, moments, "bio-sfa", "tuned", 0, folder.checkpoint("bio-sfa-tuned-00"), lambda steps: None
-    )
+    kept_in = folder.scratch("bio-sfa-tuned-00", "network")
+    kept_in.write_bytes(b"half a file")
+    assert NetworkCheckpoint(kept_in).load() is None
+    found = run_network(SMALL, moments, "bio-sfa", "tuned", 0, kept_in, lambda steps: None)
     assert found["samples"][-1] == 24_000
 
 

@@ -152,6 +152,9 @@ def test_a_checkpoint_spares_the_layers_that_are_trained(tmp_path):
     for others, lengths in ((frames // 2, None), (film(301), None), (frames, [100, 200])):
         with pytest.raises(ValueError, match="other frames"):
             HierarchicalSFA(SMALL).fit(others, lengths=lengths, checkpoint=file)
+    with pytest.raises(ModelFileError, match="is a checkpoint, not a model"):
+        biosfa.load(file)
+    whole.save(file)
     with pytest.raises(TypeError, match="cannot be replaced"):
         biosfa.load(file, clip=3.0)
 

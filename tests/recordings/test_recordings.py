@@ -226,7 +226,7 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bits(solver, X, tmp_path):
         assert done.returncode == (130 if moment == "interrupted" else -signal.SIGKILL)
         assert not (tmp_path / "killed").exists()
         if (tmp_path / "killed.checkpoint").exists():
-            assert read_model(tmp_path / "killed.checkpoint").kind == "Fitting"
+            assert read_model(tmp_path / "killed.checkpoint").kind == "Checkpoint"
             command = ["resume", "killed", "--checkpoint-every", "1e-6"]
     assert command[0] == "resume"
     run(*command, cwd=tmp_path)

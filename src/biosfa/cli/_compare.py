@@ -1,12 +1,16 @@
 """The command that lets learners compete."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from biosfa.cli._errors import one_line_errors
 from biosfa.cli._experiments import Out, Resume, say_report
-from biosfa.cli._recordings import Columns, Episodes, Time, columns_of, episodes_of, one_line_errors
+from biosfa.cli._options import takes_stream_options
+
+if TYPE_CHECKING:
+    from biosfa.io import StreamOptions
 
 PANEL = "The arena"
 
@@ -16,6 +20,7 @@ def add_to(app: typer.Typer) -> None:
     app.command(rich_help_panel=PANEL)(compare)
 
 
+@takes_stream_options("max_step", "missing", "joined")
 def compare(
     problem: Annotated[
         str,
@@ -43,14 +48,13 @@ def compare(
     scaling: Annotated[
         bool, typer.Option(help="Measure what a sample costs with 100 to 5,000 columns: a minute more.")
     ] = True,
-    columns: Columns = None,
-    time: Time = None,
-    episodes: Episodes = None,
     jobs: Annotated[
         int, typer.Option(min=1, help="Learners side by side: sooner done, but their times then mean less.")
     ] = 1,
     out: Out = None,
     resume: Resume = False,
+    *,
+    stream: "StreamOptions",
 ) -> None:
     """Every learner on the same stream: error against samples and time, memory, cost against columns, and who wins."""
     with one_line_errors():
@@ -64,9 +68,7 @@ def compare(
             runs=runs,
             seed=seed,
             scaling=scaling,
-            columns=columns_of(columns),
-            time=time,
-            episodes=episodes_of(episodes),
+            stream=stream,
         )
         folder = out or Path("results") / f"compare-{Path(problem).stem}"
         found, timings = arena.compare(config, folder, jobs=jobs, resume=resume)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import eigh
 
 from biosfa.kernels.embedding import gather_delays
+from biosfa.kernels.exact import principal_axes
 from biosfa.kernels.expansion import quadratic
 from biosfa.kernels.jit import jit
 from biosfa.typing import Float64Array, FloatArray
@@ -145,6 +145,6 @@ def _iterate(
 def _whiten(signal: FloatArray) -> Float64Array:
     """Centred, with unit covariance, turned as little as possible (ZCA)."""
     centred = signal - signal.mean(axis=0)
-    variance, U = eigh(centred.T @ centred / len(centred))
-    whitened: Float64Array = centred @ (U / np.sqrt(variance)) @ U.T
+    principal = principal_axes(centred.T @ centred / len(centred))
+    whitened: Float64Array = centred @ principal.whitening @ principal.axes.T
     return whitened

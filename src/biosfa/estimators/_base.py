@@ -20,6 +20,7 @@ from biosfa.estimators._projection import Projection, check_columns
 from biosfa.exceptions import DivergenceError, ModelFileError, ShortEpisodeWarning
 from biosfa.io import Position, Stream
 from biosfa.io.model_file import Model, write_model
+from biosfa.registry import EXPANSIONS
 from biosfa.signal import Reduction, SignalPath, delayed_names
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import FLOATS, check_choice, check_count, check_samples, keep_index, unchanged_on_error
@@ -83,7 +84,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             check_count("pca", self.pca)
         check_choice("missing", self.missing, ("raise", "break"))
         if not hasattr(self.expansion, "transform"):
-            check_choice("expansion", self.expansion, (None, "quadratic"), "or a transformer")
+            check_choice("expansion", self.expansion, (None, *EXPANSIONS), "or a transformer")
 
     @abstractmethod
     def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:

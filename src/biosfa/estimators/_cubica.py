@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.kernels.cumulants import independent_rotation
-from biosfa.kernels.exact import to_unit_variance
+from biosfa.kernels.exact import principal_axes, to_unit_variance
 from biosfa.typing import Float64Array, FloatArray
 from biosfa.validation import check_count, check_positive, check_samples, keep_index
 
@@ -85,14 +85,15 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         centred = samples - self.mean_
         covariance = centred.T @ centred / len(centred)
         scale = to_unit_variance(covariance)  # units must not decide what counts as rank
-        variance, U = np.linalg.eigh(covariance * np.outer(scale, scale))
-        rank = int(np.count_nonzero(variance > len(variance) * np.finfo(float).eps * max(variance[-1], 0.0)))
+        tolerance = len(covariance) * float(np.finfo(float).eps)
+        principal = principal_axes(covariance * np.outer(scale, scale), tolerance=tolerance)
+        rank = len(principal.variance)
         kept = rank if self.n_components is None else self.n_components
         if self.n_components is not None:
             check_count("n_components", self.n_components)
         if not 0 < kept <= rank:
             raise ValueError(f"n_components={kept} where X has rank {rank}: give more, or more varied, samples")
-        whitening = scale[:, None] * U[:, ::-1][:, :kept] / np.sqrt(variance[::-1][:kept])
+        whitening = scale[:, None] * principal.whitening[:, :kept]
         Z = centred @ whitening
         R, self.n_sweeps_, converged = independent_rotation(Z, self.max_sweeps, float(self.tol))
         if not converged:

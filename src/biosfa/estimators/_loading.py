@@ -7,18 +7,9 @@ from typing import Any
 import numpy as np
 
 from biosfa.exceptions import ModelFileError
+from biosfa.io.checkpoint import KIND
 from biosfa.io.model_file import Model, read_model
-
-# Where the estimators are that a file may hold, by the name that it has for them.
-HOMES = {
-    "BioSFA": "biosfa.estimators",
-    "FoldiakTrace": "biosfa.rivals",
-    "HierarchicalSFA": "biosfa.hierarchy",
-    "IncrementalSFA": "biosfa.rivals",
-    "OnlineGEV": "biosfa.rivals",
-    "OnlineSFA": "biosfa.estimators",
-    "SFA": "biosfa.estimators",
-}
+from biosfa.registry import MODELS
 
 
 def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
@@ -51,7 +42,9 @@ def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
 
 def load_model(name: str, model: Model, **parameters: Any) -> Any:
     """The estimator that a model file holds; ``name`` is that of the file."""
-    home = HOMES.get(model.kind) if isinstance(model.kind, str) else None
+    home = MODELS.get(model.kind) if isinstance(model.kind, str) else None
+    if model.kind == KIND:
+        raise ModelFileError(f"{name} is a checkpoint, not a model: resume what it belongs to")
     if home is None:
         raise ModelFileError(f"{name} holds a {model.kind!r}, which this version of biosfa does not know")
     for array_name, array in model.arrays.items():

@@ -8,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 from biosfa.exceptions import ModelFileError
 from biosfa.io.model_file import Model
 from biosfa.learning import SCHEDULES, Annealed, InverseTime, describe
-from biosfa.signal import QuadraticExpansion, Reduction, SignalPath
+from biosfa.registry import EXPANSIONS
+from biosfa.signal import Reduction, SignalPath, name_of_expansion
 from biosfa.typing import Arrays
 from biosfa.validation import check_count
 
@@ -29,8 +30,8 @@ def encode(value: Any) -> Any:
         return value.item()
     if isinstance(value, InverseTime | Annealed):
         return {"schedule": describe(value)}
-    if isinstance(value, QuadraticExpansion):
-        return {"expansion": "quadratic"}
+    if name_of_expansion(value) is not None:
+        return {"expansion": name_of_expansion(value)}
     if isinstance(value, np.dtype) or value is float or (isinstance(value, type) and issubclass(value, np.generic)):
         return {"dtype": np.dtype(value).name}
     if isinstance(value, np.random.RandomState):
@@ -64,7 +65,7 @@ def _decode(path: str, name: str, value: Any) -> Any:
         arguments = dict(value["schedule"])
         return SCHEDULES[arguments.pop("name")](**arguments)
     if "expansion" in value:
-        return QuadraticExpansion()
+        return EXPANSIONS[value["expansion"]].load()()
     if "dtype" in value:
         return np.dtype(value["dtype"])
     raise ModelFileError(

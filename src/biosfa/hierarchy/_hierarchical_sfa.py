@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -10,17 +11,19 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts
-from biosfa.estimators import BioSFA, OnlineSFA, encode
+from biosfa.estimators import encode
 from biosfa.exceptions import ModelFileError
 from biosfa.hierarchy._layers import STEPS, Layer, Learner
 from biosfa.hierarchy._modules import Expanded, Fields, FrameSource, Maps, Pixels, Step, chunks, held
 from biosfa.hierarchy._training import Trained, train_exact, train_online, train_random
+from biosfa.io.checkpoint import Checkpoint
 from biosfa.io.model_file import Model, read_model, write_model
+from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import Advance, Arrays, FloatArray
 from biosfa.validation import check_choice, check_positive
 
 # What a step learns with where its layer does not say.
-DEFAULTS = {"online": Learner(OnlineSFA()), "bio": Learner(BioSFA())}
+DEFAULTS = {name: Learner(choice.load()()) for name, choice in ONLINE_SOLVERS.items()}
 FIRST_FRAMES = 500  # that say how bright and how varied pixels are
 
 
@@ -131,8 +134,9 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.pixel_mean_, self.pixel_scale_ = float(first.mean()), float(1.0 / first.std())
         self.lengths_ = episodes
         self.history_ = []
-        if checkpoint is not None:
-            self._resume(checkpoint)
+        kept = None if checkpoint is None else Checkpoint(Path(checkpoint), self._owner())
+        if kept is not None:
+            self._resume(kept)
         report = progress or (lambda frames: None)
         maps: FrameSource = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
         for level, layer in enumerate(self.layers):
@@ -140,8 +144,8 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 report(self._passes(layer) * n)
             else:
                 self._train(level, layer, maps, episodes, report)
-                if checkpoint is not None:
-                    self.save(checkpoint)
+                if kept is not None:
+                    kept.write({"layers": len(self.history_)}, model=self._to_model())
             if level < len(self.layers) - 1:
                 maps = held(Maps(layer, *self.steps_[level], maps), self.memory_budget)
         return self
@@ -183,6 +187,9 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the trained layers to one file, atomically."""
         check_is_fitted(self, "history_")
+        write_model(path, self._to_model())
+
+    def _to_model(self) -> Model:
         settings = {
             "parameters": {
                 name: encode(value) for name, value in self.get_params(deep=False).items() if name != "layers"
@@ -196,7 +203,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         for level, steps in enumerate(self.history_):
             for name, trained in zip(STEPS, steps, strict=True):
                 arrays |= {f"layer{level}.{name}.{key}": array for key, array in trained.arrays().items()}
-        write_model(path, Model(type(self).__name__, settings, arrays))
+        return Model(type(self).__name__, settings, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -287,20 +294,19 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         quadratic = train(Expanded(linear.step, fields), layer.n_components, "quadratic")
         self.history_.append((linear, quadratic))
 
-    def _identity(self) -> tuple[Any, ...]:
-        """What decides how training goes, as far as a file can tell."""
-        layers = [layer.described() for layer in self.layers]
-        frames = (self.shape_in_, self.lengths_, self.pixel_mean_, self.pixel_scale_)
-        return layers, self.solver, self.clip, self.random_state, frames
+    def _owner(self) -> dict[str, Any]:
+        """What decides how training goes, as far as a file can tell: JSON data."""
+        return {
+            "layers": [layer.described() for layer in self.layers],
+            **{name: getattr(self, name) for name in ("solver", "clip", "random_state")},
+            "frames": [self.shape_in_, self.lengths_, self.pixel_mean_, self.pixel_scale_],
+        }
 
-    def _resume(self, checkpoint: str | os.PathLike[str]) -> None:
+    def _resume(self, checkpoint: Checkpoint) -> None:
         """Take the layers of a checkpoint, if there is one of this hierarchy."""
-        try:
-            kept = self.load(checkpoint)
-        except FileNotFoundError:
+        if not checkpoint.path.exists():
             return
-        if kept._identity() != self._identity():
-            raise ValueError(
-                f"{os.fspath(checkpoint)} is of another hierarchy, or of other frames: choose another file"
-            )
-        self.history_ = kept.history_
+        kept = checkpoint.read()
+        if kept is None or kept.model is None:
+            raise ValueError(f"{checkpoint.path} is of another hierarchy, or of other frames: choose another file")
+        self.history_ = self._from_model(str(checkpoint.path), kept.model).history_

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from sklearn.base import clone
 
-from biosfa.estimators import BioSFA, NetworkEstimator, OnlineSFA, decode, encode
+from biosfa.estimators import NetworkEstimator, decode, encode
 from biosfa.learning import SCHEDULES
+from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import FloatArray
 from biosfa.validation import check_count
 
@@ -18,7 +19,7 @@ Pair = tuple[int, int]
 STEPS = ("linear", "quadratic")  # of a module
 
 # Estimators that a step can learn with, and parameters that are the hierarchy's business.
-LEARNERS: dict[str, type[NetworkEstimator]] = {kind.__name__: kind for kind in (OnlineSFA, BioSFA)}
+LEARNERS: dict[str, type[NetworkEstimator]] = {choice.name: choice.load() for choice in ONLINE_SOLVERS.values()}
 FIXED: dict[str, Any] = {"pca": None, "expansion": None, "n_delays": 1, "n_epochs": 1, "missing": "raise"}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from biosfa.episodes import episode_starts
 from biosfa.hierarchy._layers import Learner
 from biosfa.hierarchy._modules import FrameSource, Step, chunks
-from biosfa.kernels.exact import Moments, slow_directions
+from biosfa.kernels.exact import Moments, principal_axes, slow_directions
 from biosfa.learning import Recorder
 from biosfa.typing import Advance, Arrays, Float64Array, FloatArray, IntArray
 
@@ -108,10 +108,10 @@ def train_random(source: FrameSource, k: int, *, clip: float, random_state: int)
     X = source[next(chunks(source))].reshape(-1, m).astype(np.float64)
     random = np.random.default_rng(random_state).standard_normal((k, m))
     features = (X - X.mean(axis=0)) @ random.T
-    variance, U = np.linalg.eigh(features.T @ features / len(features))
-    if not variance[0] > FLOAT32_TOLERANCE * variance[-1]:
+    principal = principal_axes(features.T @ features / len(features), tolerance=FLOAT32_TOLERANCE)
+    if len(principal.variance) < k:
         raise ValueError(f"{k} features were asked for, but the modules' input varies in fewer dimensions")
-    components = (U / np.sqrt(variance)) @ U.T @ random
+    components = principal.whitening @ principal.axes.T @ random
     return Trained(Step(X.mean(axis=0), components, clip), np.array([], int), np.array([]), np.full(k, np.nan))
 
 

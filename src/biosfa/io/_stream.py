@@ -47,6 +47,42 @@ class Position:
         return cls(**{**content, "cursor": tuple(content["cursor"])})
 
 
+@dataclass(frozen=True)
+class StreamOptions:
+    """How inputs are read; the parameters of :func:`open_stream`, as JSON data where they come from a command.
+
+    Raises
+    ------
+    ValueError
+        If one of them makes no sense.
+    """
+
+    columns: Sequence[str | int] | None = None
+    time: str | int | None = None
+    max_step: float | None = None
+    episodes: int | str | Sequence[int] | None = None
+    missing: str = "raise"
+    joined: bool = False
+
+    def __post_init__(self) -> None:
+        if self.missing not in ("raise", "break"):
+            raise ValueError(f"missing must be 'raise' or 'break'; got {self.missing!r}")
+        if self.columns is not None:
+            object.__setattr__(self, "columns", tuple(self.columns))
+        if self.episodes is None or isinstance(self.episodes, str):
+            return
+        if np.size(self.episodes) == 0 or np.min(self.episodes) < 1:
+            raise ValueError(f"every episode needs at least one row; got episodes={self.episodes!r}")
+        given = np.asarray(self.episodes)
+        object.__setattr__(self, "episodes", int(given) if given.ndim == 0 else tuple(given.tolist()))
+
+    def open(self, source: Any, chunk_size: int | None = None) -> "Stream":
+        """The stream of a source; see :func:`open_stream`."""
+        if chunk_size is not None and chunk_size < 1:
+            raise ValueError(f"chunk_size must be at least 1; got {chunk_size!r}")
+        return Stream(_sources(source), self, chunk_size)
+
+
 class Chunk(NamedTuple):
     """Consecutive samples, without those that are missing."""
 
@@ -82,31 +118,24 @@ class Stream:
     """
 
     def __init__(
-        self,
-        sources: Sequence[str | os.PathLike[str] | Table],
-        *,
-        chunk_size: int | None,
-        columns: Sequence[str | int] | None,
-        time: str | int | None,
-        max_step: float | None,
-        episodes: int | str | IntArray | None,
-        missing: str,
-        joined: bool,
+        self, sources: Sequence[str | os.PathLike[str] | Table], options: StreamOptions, chunk_size: int | None
     ) -> None:
         self._sources = list(sources)
-        self._columns = columns
-        self._time = time
-        self._max_step = max_step
+        self._columns = options.columns
+        self._time = options.time
+        self._max_step = options.max_step
+        self._missing = options.missing
+        self._joined = options.joined
+        episodes = options.episodes
         self._label = episodes if isinstance(episodes, str) else None
         self._every = episodes if isinstance(episodes, int) else None
-        self._ends = np.cumsum(episodes) if isinstance(episodes, np.ndarray) else None
-        self._missing = missing
-        self._joined = joined
+        lengths = None if self._label is not None or self._every is not None else episodes
+        self._ends = None if lengths is None else np.cumsum(np.asarray(lengths, dtype=np.int64))
         self.feature_names: list[str] = []
         self._opened: tuple[int, Table] | None = None  # the last one
         first = self._open(0)
         features, _ = self._find_columns(first)
-        self.named = first.named or columns is not None  # x0, x2 say which ones, too
+        self.named = first.named or options.columns is not None  # x0, x2 say which ones, too
         self.feature_names = [first.columns[i] for i in features]
         self.chunk_size = chunk_size or max(CHUNK_ROWS, CHUNK_BYTES // (8 * len(first.columns)))
         self._sizes = [_size(source) for source in self._sources]
@@ -313,27 +342,8 @@ def open_stream(
     >>> net.n_samples_seen_
     2000
     """
-    if missing not in ("raise", "break"):
-        raise ValueError(f"missing must be 'raise' or 'break'; got {missing!r}")
-    sizes: int | str | IntArray | None = episodes if isinstance(episodes, str) else None
-    if isinstance(episodes, int | np.integer):
-        sizes = int(episodes)
-    elif episodes is not None and not isinstance(episodes, str):
-        sizes = np.asarray(episodes, dtype=np.int64)
-    if sizes is not None and not isinstance(sizes, str) and (np.size(sizes) == 0 or np.min(sizes) < 1):
-        raise ValueError(f"every episode needs at least one row; got episodes={episodes!r}")
-    if chunk_size is not None and chunk_size < 1:
-        raise ValueError(f"chunk_size must be at least 1; got {chunk_size!r}")
-    return Stream(
-        _sources(source),
-        chunk_size=chunk_size,
-        columns=columns,
-        time=time,
-        max_step=max_step,
-        episodes=sizes,
-        missing=missing,
-        joined=joined,
-    )
+    options = StreamOptions(columns, time, max_step, episodes, missing, joined)  # type: ignore[arg-type]
+    return options.open(source, chunk_size)
 
 
 def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:

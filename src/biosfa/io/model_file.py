@@ -31,7 +31,7 @@ class Model(NamedTuple):
 
 def write_model(path: str | os.PathLike[str], model: Model) -> None:
     """Write a model so that a crash at any moment leaves either the old file or the new one, whole."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in model.arrays.items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in model.arrays.items()}
     header = {"schema": SCHEMA, "kind": model.kind, "settings": model.settings}
     header["digest"] = _digest(header, arrays)
     # one entry only: safetensors writes several in random order, and equal models should give equal files

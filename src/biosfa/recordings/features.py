@@ -1,11 +1,12 @@
 """Slow features of files, written to a file."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from biosfa.estimators import Projection, SlowFeatureEstimator, check_columns, load
 from biosfa.exceptions import InputError
-from biosfa.io import Stream, open_stream
+from biosfa.io import Stream, StreamOptions
 from biosfa.io.tables import STDIN, create_table, standard_input
 from biosfa.presentation.progress import Progress
 from biosfa.recordings.run import check_target
@@ -19,21 +20,21 @@ def slow_model(path: str) -> SlowFeatureEstimator:
     return model
 
 
-def stream_for(model: SlowFeatureEstimator, source: Any, **options: Any) -> Stream:
+def stream_for(model: SlowFeatureEstimator, source: Any, options: StreamOptions) -> Stream:
     """Input for a model: the columns that it was fitted to, by name if they have names."""
-    if options.get("columns") is None and hasattr(model, "feature_names_in_"):
-        options["columns"] = [str(name) for name in model.feature_names_in_]
-    stream = open_stream(standard_input() if source == [STDIN] else source, **options)
+    if options.columns is None and hasattr(model, "feature_names_in_"):
+        options = replace(options, columns=[str(name) for name in model.feature_names_in_])
+    stream = options.open(standard_input() if source == [STDIN] else source)
     check_columns(model, stream)
     return stream
 
 
-def transform(model_path: str, inputs: list[str], out: str, **options: Any) -> int:
+def transform(model_path: str, inputs: list[str], out: str, options: StreamOptions) -> int:
     """Write the slow features of some inputs to a file, one row for each of theirs; returns how many."""
     if out != STDIN and not out.lower().endswith(".zarr"):
         check_target(Path(out), [model_path, *inputs])
     model = slow_model(model_path)
-    stream = stream_for(model, inputs, **options)
+    stream = stream_for(model, inputs, options)
     names = [f"slow{i}" for i in range(len(model.components_))]
     n_rows = 0
     with Progress("transform", total=None, unit="samples") as progress, create_table(out, names) as table:

@@ -7,8 +7,8 @@ import numpy as np
 
 from biosfa import metrics
 from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimator, load_model
+from biosfa.io.checkpoint import KIND, content_of
 from biosfa.io.model_file import read_model
-from biosfa.recordings.run import KIND
 from biosfa.rivals import OnlineRival
 
 SHOWN = 20  # features, and names of columns, that are listed one by one
@@ -19,11 +19,13 @@ def inspect(path: str) -> dict[str, Any]:
     model = read_model(path)
     found: dict[str, Any] = {"file": path, "bytes": Path(path).stat().st_size, "kind": model.kind}
     if model.kind == KIND:
-        settings = model.settings
-        position = settings["fitting"]["position"] or {"n_rows": 0}
+        kept = content_of(Path(path), model)
+        if "fitting" not in kept.state:
+            return found | {"owner": kept.owner, "state": kept.state}
+        position = kept.state["fitting"]["position"] or {"n_rows": 0}
         return found | {
-            "options": settings["options"],
-            "epoch": settings["fitting"]["epoch"],
+            "options": kept.owner["options"],
+            "epoch": kept.state["fitting"]["epoch"],
             "rows_in_this_pass": position["n_rows"],
         }
     estimator = load_model(path, model)
@@ -85,6 +87,9 @@ def as_text(found: dict[str, Any]) -> str:
     def say(title: str, text: object) -> None:
         lines.append(f"{title:<12} {text}")
 
+    if "owner" in found:
+        say("checkpoint", "of an experiment or a hierarchy, which resumes it")
+        return "\n".join(lines)
     if found["kind"] == KIND:
         options = {name: value for name, value in found["options"].items() if value not in (None, False)}
         say("checkpoint", f"{found['rows_in_this_pass']:,} rows of pass {found['epoch'] + 1}")

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.base import clone
 
 from biosfa.estimators import NetworkEstimator, Projection, begin_stream, has_started, learn_chunk, load
-from biosfa.io import Chunk, Stream, open_stream
+from biosfa.io import Chunk, Stream, StreamOptions
 from biosfa.io.tables import TextWriter, live_input
 from biosfa.learning import next_event
 from biosfa.recordings.features import stream_for
-from biosfa.recordings.run import NETWORKS
+from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import FloatArray
 
 # When the answers take up what was learned: from the 8th sample on, whenever so much more has been seen. A function of
@@ -77,10 +77,12 @@ def network(
     if model is None or not model.exists():
         if n_components is None:
             raise ValueError("how many features? Give --components, or a --model that exists")
-        kind = NETWORKS[solver or DEFAULT_SOLVER]
-        return kind(n_components, missing=missing, random_state=seed, **parameters)
+        learner: NetworkEstimator = ONLINE_SOLVERS[solver or DEFAULT_SOLVER].load()(
+            n_components, missing=missing, random_state=seed, **parameters
+        )
+        return learner
     net = load(model)
-    own = next((name for name, kind in NETWORKS.items() if type(net) is kind), None)
+    own = next((name for name, choice in ONLINE_SOLVERS.items() if type(net).__name__ == choice.name), None)
     if own is None:
         raise ValueError(f"{model} holds {type(net).__name__}, which cannot learn from a stream of lines")
     if solver not in (None, own):
@@ -93,7 +95,13 @@ def network(
 
 
 def answer(
-    net: NetworkEstimator, descriptor: int, target: IO[bytes], *, keep: Path | None, every: float, **options: Any
+    net: NetworkEstimator,
+    descriptor: int,
+    target: IO[bytes],
+    options: StreamOptions,
+    *,
+    keep: Path | None,
+    every: float,
 ) -> int:
     """Read lines until they end, write a line of features for each at once, and keep the model; returns how many.
 
@@ -101,7 +109,7 @@ def answer(
     """
     warm_up(net)
     source = live_input(descriptor)
-    stream = stream_for(net, source, **options) if has_started(net) else open_stream(source, **options)
+    stream = stream_for(net, source, options) if has_started(net) else options.open(source)
     answers = Answers(net, stream)
     writer = TextWriter(target, [f"slow{i}" for i in range(net.n_components)])
     target.flush()

@@ -7,9 +7,9 @@ import numpy as np
 from biosfa.estimators import NetworkEstimator, Projection, exact_memory
 from biosfa.io.tables import STDIN
 from biosfa.kernels.exact import Moments, accumulate
-from biosfa.kernels.expansion import quadratic_size
 from biosfa.learning import FAR_FROM_WHITE
 from biosfa.recordings.run import Run
+from biosfa.signal import expanded_size
 from biosfa.typing import Float64Array, FloatArray
 from biosfa.wording import counted, listed
 
@@ -23,12 +23,13 @@ def before(run: Run) -> None:
     """Say how large the problem is, where it is large."""
     options, columns = run.options, run.stream.n_features
     embedded = min(options.pca or columns, columns) * options.delays
-    m = quadratic_size(embedded) if options.expand else embedded
+    m = expanded_size(options.expand, embedded)
     if options.expand and m > MANY:
-        pca = max(d for d in range(1, embedded + 1) if quadratic_size(d * options.delays) <= ENOUGH or d == 1)
+        sizes = {d: expanded_size(options.expand, d * options.delays) for d in range(1, embedded + 1)}
+        pca = max(d for d, size in sizes.items() if size <= ENOUGH or d == 1)
         _note(
-            f"the quadratic expansion of {embedded} columns has {m:,} dimensions; --pca {pca} would make it "
-            f"{quadratic_size(pca * options.delays):,}"
+            f"the {options.expand} expansion of {embedded} columns has {m:,} dimensions; --pca {pca} would make it "
+            f"{sizes[pca]:,}"
         )
     if options.solver == "exact" and exact_memory(m) > MUCH:
         _note(

@@ -1,7 +1,6 @@
 """Fitting a model to files, with checkpoints: killed at any moment, it goes on and ends with the same bits."""
 
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
@@ -10,20 +9,16 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from biosfa.estimators import SFA, BioSFA, Fitting, OnlineSFA, SlowFeatureEstimator, load_model, to_model
+from biosfa.estimators import Fitting, SlowFeatureEstimator, load_model, to_model
 from biosfa.exceptions import InputError
-from biosfa.io import Stream, open_stream
+from biosfa.io import Stream, StreamOptions
 from biosfa.io.atomic import remove_litter
-from biosfa.io.model_file import Model, read_model, write_model
+from biosfa.io.checkpoint import Checkpoint, Kept, read_checkpoint
+from biosfa.io.model_file import Model, write_model
 from biosfa.io.tables import STDIN, standard_input
 from biosfa.presentation.progress import Progress
 from biosfa.recordings._constants import ConstantColumns
-
-KIND = "Fitting"  # what checkpoints are called in their files
-PREFIX = "model."  # of the arrays of a model in them
-
-# Learners that the command offers beside exact SFA.
-NETWORKS: dict[str, type[OnlineSFA | BioSFA]] = {"online": OnlineSFA, "bio": BioSFA}
+from biosfa.registry import ONLINE_SOLVERS, SOLVERS
 
 
 @dataclass(frozen=True)
@@ -32,31 +27,23 @@ class FitOptions:
 
     inputs: list[str]
     components: int
-    solver: str = "exact"  # "exact", or one of NETWORKS
+    solver: str = "exact"  # one of SOLVERS
     pca: int | None = None
     expand: str | None = None
     delays: int = 1
     lag: int = 1
     epochs: int = 1
     seed: int = 0
-    columns: list[str] | None = None
-    time: str | None = None
-    max_step: float | None = None
-    episodes: int | str | list[int] | None = None
-    missing: str = "raise"
-    joined: bool = False
+    stream: StreamOptions = field(default_factory=StreamOptions)
 
-    def stream(self) -> Stream:
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> "FitOptions":
+        """Options of a checkpoint."""
+        return cls(**{**content, "stream": StreamOptions(**content["stream"])})
+
+    def open(self) -> Stream:
         """The samples."""
-        return open_stream(
-            standard_input() if self.inputs == [STDIN] else self.inputs,
-            columns=self.columns,
-            time=self.time,
-            max_step=self.max_step,
-            episodes=self.episodes,
-            missing=self.missing,
-            joined=self.joined,
-        )
+        return self.stream.open(standard_input() if self.inputs == [STDIN] else self.inputs)
 
     def estimator(self) -> SlowFeatureEstimator:
         """What learns."""
@@ -64,19 +51,23 @@ class FitOptions:
             "pca": self.pca,
             "expansion": self.expand,
             "n_delays": self.delays,
-            "missing": self.missing,
+            "missing": self.stream.missing,
         }
-        if self.solver == "exact":
-            return SFA(self.components, lag=self.lag, **signal)
-        return NETWORKS[self.solver](self.components, n_epochs=self.epochs, random_state=self.seed, **signal)
+        if self.solver in ONLINE_SOLVERS:
+            signal |= {"n_epochs": self.epochs, "random_state": self.seed}
+        else:
+            signal |= {"lag": self.lag}
+        learner: SlowFeatureEstimator = SOLVERS[self.solver].load()(self.components, **signal)
+        return learner
 
     def check(self) -> None:
         """Raise ValueError for what does not go together."""
-        if self.solver == "exact" and self.epochs > 1:
-            raise ValueError("--epochs is for --solver online and --solver bio")
-        if self.solver != "exact" and self.lag > 1:
+        online = self.solver in ONLINE_SOLVERS
+        if not online and self.epochs > 1:
+            raise ValueError(f"--epochs is for {' and '.join(f'--solver {name}' for name in ONLINE_SOLVERS)}")
+        if online and self.lag > 1:
             raise ValueError("--lag is for --solver exact")
-        if self.max_step is not None and self.time is None:
+        if self.stream.max_step is not None and self.stream.time is None:
             raise ValueError("--max-step needs --time")
         if self.inputs == [STDIN] and (self.pca is not None or self.epochs > 1):
             raise ValueError("standard input can be read only once: write it to a file first, for --pca or --epochs")
@@ -91,42 +82,40 @@ class Run:
     estimator: SlowFeatureEstimator
     stream: Stream
     fitting: Fitting
-    constants: ConstantColumns
-    stamps: list[list[int]]
+    checkpoint: Checkpoint
+    constants: ConstantColumns = field(default_factory=ConstantColumns)
     kept_rows: int = 0  # in the last checkpoint
-    _saved: float = field(default_factory=time.monotonic)
 
     @classmethod
     def begin(cls, options: FitOptions, out: Path) -> "Run":
         """A new one."""
         options.check()
         check_target(out, options.inputs)
-        estimator, stream = options.estimator(), options.stream()
-        return cls(options, out, estimator, stream, Fitting.of(estimator, stream), ConstantColumns(), stream.stamps())
+        estimator, stream = options.estimator(), options.open()
+        owner = {"options": asdict(options), "stamps": stream.stamps()}
+        return cls(
+            options, out, estimator, stream, Fitting.of(estimator, stream), Checkpoint(checkpoint_of(out), owner)
+        )
 
-    def take_up(self, checkpoint: Model) -> "Run":
+    def take_up(self, kept: Kept) -> "Run":
         """Go on from where a checkpoint of the same fit was."""
-        settings = checkpoint.settings
-        if settings["model"] is not None:
-            kind, content = settings["model"]
-            arrays = {
-                name.removeprefix(PREFIX): array for name, array in checkpoint.arrays.items() if name.startswith(PREFIX)
-            }
-            self.estimator = load_model(str(checkpoint_of(self.out)), Model(kind, content, arrays))
+        if kept.model is not None:
+            self.estimator = load_model(str(self.checkpoint.path), kept.model)
             self.fitting = Fitting(self.estimator, self.stream)
-        self.fitting.restore(settings["fitting"], checkpoint.arrays)
+        self.fitting.restore(kept.state["fitting"], kept.arrays)
         self.kept_rows = self.fitting.n_rows
-        self.constants = ConstantColumns.from_json(settings["constants"])
+        self.constants = ConstantColumns.from_json(kept.state["constants"])
         return self
 
     def steps(self, checkpoint_every: float) -> Iterator[float]:
         """Learn chunk by chunk, and keep what was learned every so many seconds (0: never); yields the part done."""
+        self.checkpoint.every = checkpoint_every
         if checkpoint_every > 0:
-            self.checkpoint()  # so that there is something to resume, and a disk that cannot be written to is noticed
+            self.keep()  # so that there is something to resume, and a disk that cannot be written to is noticed
         for chunk in self.fitting.steps():
             self.constants.add(chunk.samples)
-            if checkpoint_every > 0 and time.monotonic() - self._saved > checkpoint_every:
-                self.checkpoint()
+            if checkpoint_every > 0 and self.checkpoint.due():
+                self.keep()
             yield self.fraction()
 
     def fraction(self) -> float:
@@ -135,22 +124,12 @@ class Run:
         part = 1.0 if position is None else self.stream.fraction(position)
         return min(1.0, (self.fitting.passes_made + part) / self.fitting.n_passes)
 
-    def checkpoint(self) -> None:
-        """Keep everything in one file."""
+    def keep(self) -> None:
+        """Keep everything in the checkpoint."""
         scalars, arrays = self.fitting.state()
-        settings: dict[str, Any] = {
-            "options": asdict(self.options),
-            "stamps": self.stamps,
-            "fitting": scalars,
-            "constants": self.constants.to_json(),
-            "model": None,
-        }
-        if self.fitting.begun:
-            model = to_model(self.estimator, published=False)
-            settings["model"] = [model.kind, model.settings]
-            arrays |= {PREFIX + name: array for name, array in model.arrays.items()}
-        write_model(checkpoint_of(self.out), Model(KIND, settings, arrays))
-        self._saved, self.kept_rows = time.monotonic(), self.fitting.n_rows
+        model = to_model(self.estimator, published=False) if self.fitting.begun else None
+        self.checkpoint.write({"fitting": scalars, "constants": self.constants.to_json()}, arrays, model)
+        self.kept_rows = self.fitting.n_rows
 
     def finish(self) -> None:
         """Write the model, with where it comes from, and remove the checkpoint."""
@@ -162,7 +141,7 @@ class Run:
             "constant_columns": [self.stream.feature_names[i] for i in self.constants.columns()],
         }
         write_model(self.out, Model(model.kind, {**model.settings, "origin": origin}, model.arrays))
-        checkpoint_of(self.out).unlink(missing_ok=True)
+        self.checkpoint.remove()
 
 
 def check_target(out: Path, inputs: list[str]) -> None:
@@ -183,12 +162,9 @@ def checkpoint_of(out: Path) -> Path:
 
 def begin(options: FitOptions, out: Path) -> Run:
     """A fit to files; one that goes on if there is a checkpoint of it."""
-    run, path = Run.begin(options, out), checkpoint_of(out)
-    if path.exists():
-        kept = read_model(path)
-        if kept.settings.get("options") == asdict(options) and kept.settings.get("stamps") == run.stamps:
-            run.take_up(kept)
-    return run
+    run = Run.begin(options, out)
+    kept = run.checkpoint.read()
+    return run if kept is None else run.take_up(kept)
 
 
 def resume(out: Path) -> Run:
@@ -197,33 +173,31 @@ def resume(out: Path) -> Run:
     if not path.exists():
         state = "is finished" if out.exists() else "was never begun"
         raise InputError(f"there is nothing to resume: {out} {state}, and {path} does not exist")
-    kept = read_model(path)
-    if kept.kind != KIND:
-        raise InputError(f"{path} is not a checkpoint")
-    run = Run.begin(FitOptions(**kept.settings["options"]), out)
-    if run.stamps != kept.settings["stamps"]:
+    kept = read_checkpoint(path)
+    run = Run.begin(FitOptions.from_json(kept.owner["options"]), out)
+    if run.checkpoint.owner != kept.owner:
         raise InputError(f"the input of {path} has changed since: fit it anew, or bring the old one back")
     return run.take_up(kept)
 
 
 def work(run: Run, checkpoint_every: float) -> None:
     """Learn to the end, with progress and checkpoints, and write the model."""
-    for path in (run.out, checkpoint_of(run.out)):
+    for path in (run.out, run.checkpoint.path):
         remove_litter(path)
     resumable, n_before = run.options.inputs != [STDIN], run.fitting.n_rows
     # the products of a network are small: threads that share them only wait for one another
-    limits = threadpool_limits(1) if run.options.solver != "exact" else nullcontext()
+    limits = threadpool_limits(1) if run.options.solver in ONLINE_SOLVERS else nullcontext()
     with limits, Progress("fit", total=None, unit="samples") as progress, stop_between_steps() as stopped:
         try:
             for fraction in run.steps(checkpoint_every if resumable else 0.0):
                 progress.reach(fraction, run.fitting.n_rows - n_before)
                 if stopped():
                     if resumable:
-                        run.checkpoint()
+                        run.keep()
                     raise KeyboardInterrupt
         except (ValueError, MemoryError):
             if run.kept_rows == 0:  # nothing to go on with
-                checkpoint_of(run.out).unlink(missing_ok=True)
+                run.checkpoint.remove()
             raise
     run.finish()
 

@@ -29,10 +29,15 @@ class QuadraticExpansion(TransformerMixin, BaseEstimator):
     array([[2., 3., 4., 6., 9.]])
     """
 
+    @staticmethod
+    def size(n_features: int) -> int:
+        """Columns that so many become: d + d(d + 1)/2."""
+        return quadratic_size(n_features)
+
     def fit(self, X: ArrayLike, y: object = None) -> "QuadraticExpansion":
         """Learn the number of features of X; the values do not matter."""
         check_samples(self, X, reset=True)
-        self.n_output_features_ = quadratic_size(self.n_features_in_)
+        self.n_output_features_ = self.size(self.n_features_in_)
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.kernels.embedding import delay_index, gather_delays
-from biosfa.signal._expansion import QuadraticExpansion
+from biosfa.registry import EXPANSIONS
 from biosfa.signal._reduction import Reduction
 from biosfa.typing import BoolArray, FloatArray, IntArray
 
@@ -62,9 +62,10 @@ class SignalPath:
     @classmethod
     def restore(cls, n_delays: int, expansion: Any, n_features: int, reduction: Reduction | None) -> "SignalPath":
         """The path with an expansion that needs no fitting any more."""
-        if isinstance(expansion, QuadraticExpansion | str):
+        named = expansion if isinstance(expansion, str) else name_of_expansion(expansion)
+        if named is not None:
             n_reduced = n_features if reduction is None else len(reduction.components)
-            expansion = QuadraticExpansion().fit(np.zeros((1, n_reduced * n_delays)))
+            expansion = EXPANSIONS[named].load()().fit(np.zeros((1, n_reduced * n_delays)))
         if expansion is not None and not _is_fitted(expansion):
             raise ValueError(f"{expansion!r} is not fitted: give the one that the model has as expansion_")
         return cls(n_delays, expansion, n_features, reduction)
@@ -123,6 +124,19 @@ class SignalPath:
         rows = np.concatenate([self.history, X])
         cuts = np.flatnonzero(starts) + len(self.history)
         self.history = rows[max(cuts[-1] if len(cuts) else 0, len(rows) - self.n_delays) :]
+
+
+def name_of_expansion(expansion: Any) -> str | None:
+    """The name that a transformer of this package has, None for one of the user's own."""
+    return next((name for name, choice in EXPANSIONS.items() if type(expansion).__name__ == choice.name), None)
+
+
+def expanded_size(expansion: str | None, n_columns: int) -> int:
+    """Columns that an expansion makes of so many."""
+    if expansion is None:
+        return n_columns
+    transformer = EXPANSIONS[expansion].load()()
+    return int(transformer.size(n_columns))
 
 
 def _is_fitted(transformer: Any) -> bool:

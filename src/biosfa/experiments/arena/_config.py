@@ -1,13 +1,12 @@
 """What a comparison runs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from biosfa.experiments.arena._contestants import CONTESTANTS, EXACT
-from biosfa.experiments.arena._problems import KINDS
-from biosfa.experiments.engine import (
-    ExperimentError,
-)
+from biosfa.experiments.arena._problems import FILE_OPTIONS, KINDS, Problem, load_problem
+from biosfa.experiments.engine import ExperimentError, held
+from biosfa.io import StreamOptions
 
 FILE_COMPONENTS, FILE_SAMPLES = 3, 1_000_000  # of a problem that is a file: features, and rows at most
 
@@ -23,9 +22,7 @@ class CompareConfig:
     seed: int
     learners: tuple[str, ...]
     scaling: bool
-    columns: tuple[str, ...] | None = None
-    time: str | None = None
-    episodes: int | str | tuple[int, ...] | None = None
+    stream: StreamOptions = FILE_OPTIONS
 
 
 def configure(
@@ -37,11 +34,9 @@ def configure(
     seed: int = 0,
     learners: list[str] | None = None,
     scaling: bool = True,
-    columns: list[str] | None = None,
-    time: str | None = None,
-    episodes: int | str | list[int] | None = None,
+    stream: StreamOptions | None = None,
 ) -> CompareConfig:
-    """Settings of a comparison, checked; columns, time and episodes say how a file is to be read."""
+    """Settings of a comparison, checked; ``stream`` says how a file is to be read."""
     learners = [name.strip() for names in learners or () for name in names.split(",")]
     unknown = [name for name in learners if name not in CONTESTANTS]
     if unknown:
@@ -49,7 +44,8 @@ def configure(
     kind = KINDS.get(problem)
     if kind is None and not Path(problem.split("::")[0]).exists():
         raise ExperimentError(f"there is no problem or file {problem!r}: choose {', '.join(KINDS)}, or give a file")
-    if kind is not None and (columns or time or episodes):
+    options = replace(stream or FILE_OPTIONS, missing="break")
+    if kind is not None and options != FILE_OPTIONS:
         raise ExperimentError(f"columns, time and episodes are those of a file; {problem!r} is made from a seed")
     return CompareConfig(
         problem=problem if kind else str(Path(problem).absolute()),
@@ -59,7 +55,16 @@ def configure(
         seed=seed,
         learners=tuple(name for name in CONTESTANTS if not learners or name in learners or name == EXACT),
         scaling=scaling,
-        columns=tuple(columns) if columns else None,
-        time=time,
-        episodes=tuple(episodes) if isinstance(episodes, list) else episodes,
+        stream=options,
     )
+
+
+def problem_of(config: CompareConfig, seed: int) -> Problem:
+    """The problem of a seed; of a file, the same for all."""
+    return problems(config, seed if config.problem in KINDS else 0)
+
+
+@held(2)
+def problems(config: CompareConfig, seed: int) -> Problem:
+    """The problem of a seed, loaded."""
+    return load_problem(config.problem, config.samples, config.components, seed, config.stream)

@@ -1,75 +1,80 @@
 """The arena: every learner on the same stream, error against samples and against time, and what a sample costs."""
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from biosfa.experiments.arena._config import CompareConfig
+from biosfa.experiments.arena._config import CompareConfig, problem_of, problems
 from biosfa.experiments.arena._contestants import EXACT
 from biosfa.experiments.arena._figures import draw_figures
 from biosfa.experiments.arena._outsiders import OUTSIDERS
-from biosfa.experiments.arena._problems import CLOSE, KINDS, Problems
+from biosfa.experiments.arena._problems import CLOSE, KINDS
 from biosfa.experiments.arena._report import write_report
 from biosfa.experiments.arena._scaling import summarize_scaling
 from biosfa.experiments.arena._tasks import tasks
-from biosfa.experiments.engine import (
-    Result,
-    RunFolder,
-    digest,
-    run_tasks,
-    write_arrays,
-    write_json,
-)
-from biosfa.typing import Float64Array
+from biosfa.experiments.engine import Experiment, Outcome, Results, RunFolder, Task, arrays_of, digest
+from biosfa.typing import Arrays, Float64Array
 
 
-def compare(
-    config: CompareConfig, out: Path, *, jobs: int = 1, resume: bool = False
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Run the arena and leave figures, numbers and a report in ``out``.
+class Arena(Experiment[CompareConfig]):
+    """Learners that compete."""
 
-    Returns what ``metrics.json`` and ``timings.json`` have.
-    """
-    folder = RunFolder(out)
-    problems = Problems(
-        config.problem,
-        config.samples,
-        config.components,
-        columns=config.columns,
-        time=config.time,
-        episodes=config.episodes,
-    )
-    with threadpool_limits(1):  # times of learners whose products are small and large can then be compared
-        first = problems.of(config.seed)
+    name = "compare"
+
+    def title(self) -> str:
+        """What the progress bar says."""
+        return f"compare, {Path(self.config.problem).name}"
+
+    def inputs(self) -> dict[str, str]:
+        """The content of a file."""
+        problems.clear()  # a file may have changed since
+        first = problem_of(self.config, self.config.seed)
         first.check()
-        inputs = {} if config.problem in KINDS else {"content": digest([first.signal, first.starts])}
-        folder.begin("compare", config, resume=resume, **inputs)
-        pieces = tasks(config, problems, len(first.signal))
-        results = run_tasks(folder, pieces, jobs=jobs, title=f"compare, {Path(config.problem).name}")
-    found, timings, curves = summarize(config, results)
-    found["stream"] = {
-        "samples": len(first.signal),
-        "columns": first.signal.shape[1],
-        "episodes": int(np.count_nonzero(first.starts)),
-        "rows_skipped": first.n_skipped,
-        "least_slowness": first.best.delta_values.tolist(),
-    }
-    write_arrays(out / "curves.npz", curves)
-    write_json(out / "metrics.json", found)
-    write_json(out / "timings.json", timings)
-    draw_figures(out, curves, found, timings)
-    write_report(out, config, found, timings)
-    return found, timings
+        return {} if self.config.problem in KINDS else {"content": digest([first.signal, first.starts])}
+
+    def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
+        """One stage: no learner needs another."""
+        steps = len(problem_of(self.config, self.config.seed).signal)
+        return [lambda _: tasks(self.config, steps)]
+
+    def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
+        """Numbers and curves."""
+        found, _, curves = summarize(self.config, arrays_of(results))
+        first = problem_of(self.config, self.config.seed)
+        found["stream"] = {
+            "samples": len(first.signal),
+            "columns": first.signal.shape[1],
+            "episodes": int(np.count_nonzero(first.starts)),
+            "rows_skipped": first.n_skipped,
+            "least_slowness": first.best.delta_values.tolist(),
+        }
+        return found, curves
+
+    def timings(self, results: Results) -> dict[str, Any]:
+        """Times of learners, and what a sample costs."""
+        return summarize(self.config, arrays_of(results))[1]
+
+    def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Draw the figures."""
+        draw_figures(out, curves, found, timings)
+
+    def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Write the report."""
+        write_report(out, self.config, found, timings)
+
+
+def compare(config: CompareConfig, out: Path, *, jobs: int = 1, resume: bool = False) -> Outcome:
+    """Run the arena and leave figures, numbers and a report in ``out``; returns the numbers and the times."""
+    return Arena(config).run(out, jobs=jobs, resume=resume)
 
 
 def summarize(
-    config: CompareConfig, results: dict[str, Result]
+    config: CompareConfig, arrays: dict[str, Arrays]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """Numbers that are the same for the same settings; times; curves of all runs."""
-    arrays = {name: result.arrays for name, result in results.items()}
     seeds = range(config.seed, config.seed + config.runs)
     runs = {name: [arrays[f"{name}-{seed:02d}"] for seed in seeds] for name in config.learners}
     samples = runs[EXACT][0]["samples"]

@@ -1,10 +1,7 @@
 """What the arena is about: streams, with the slowness that their best features have."""
 
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +10,7 @@ from biosfa.datasets import driven_logistic_map, slow_mixture
 from biosfa.episodes import episode_lengths, episode_starts
 from biosfa.experiments.engine import ExperimentError
 from biosfa.experiments.images import FRAMES, load_patches
-from biosfa.io import open_stream
+from biosfa.io import StreamOptions
 from biosfa.kernels.exact import Moments, SlowDirections, slow_directions
 from biosfa.kernels.expansion import quadratic
 from biosfa.typing import BoolArray, Float64Array
@@ -22,6 +19,7 @@ CLOSE = 0.1  # an error that counts as having found the slow features: slowness 
 FEWEST_ROWS = 100
 LARGEST = 1e50  # of a sample: powers of it must not overflow
 LEAST_SLOWNESS = 1e-12  # below, it is rounding
+FILE_OPTIONS = StreamOptions(missing="break")  # rows with gaps are left out, and counted
 IMAGES_COMPONENTS = 16  # principal components of image patches, of which there are 152 monomials
 
 
@@ -106,27 +104,9 @@ KINDS = {
 }
 
 
-class Problems:
-    """The problems of an arena, one for each seed; of a file, the same for all."""
-
-    def __init__(self, name: str, n_samples: int, n_components: int, **stream: Any) -> None:
-        self._make: Callable[[int], Problem] = lambda seed: load_problem(name, n_samples, n_components, seed, **stream)
-        self._is_file = name not in KINDS
-        self._held: dict[int, Problem] = {}
-        self._lock = threading.Lock()  # learners that run side by side share a problem
-
-    def of(self, seed: int) -> Problem:
-        """The problem of a seed; only the last two are held."""
-        seed = 0 if self._is_file else seed
-        with self._lock:
-            if seed not in self._held:
-                while len(self._held) > 1:
-                    del self._held[next(iter(self._held))]
-                self._held[seed] = self._make(seed)
-            return self._held[seed]
-
-
-def load_problem(name: str, n_samples: int, n_components: int, seed: int, **stream: Any) -> Problem:
+def load_problem(
+    name: str, n_samples: int, n_components: int, seed: int, stream: StreamOptions = FILE_OPTIONS
+) -> Problem:
     """The problem of a seed; ``name`` is that of a kind, or of a file, which is read as ``stream`` says."""
     if name == "mixture":
         return _problem(slow_mixture(n_samples, random_state=seed).signal, n_components)
@@ -137,12 +117,12 @@ def load_problem(name: str, n_samples: int, n_components: int, seed: int, **stre
         X = quadratic(patches.signal).astype(np.float64)
         starts = episode_starts(len(X), [FRAMES] * (len(X) // FRAMES), open_episode=False)
         return _problem(X, n_components, starts)
-    return _problem_of_file(name, n_samples, n_components, **stream)
+    return _problem_of_file(name, n_samples, n_components, stream)
 
 
-def _problem_of_file(name: str, n_samples: int, n_components: int, **stream: Any) -> Problem:
+def _problem_of_file(name: str, n_samples: int, n_components: int, stream: StreamOptions) -> Problem:
     rows, starts, taken, skipped = [], [], 0, 0
-    for chunk in open_stream(name, missing="break", **stream):
+    for chunk in stream.open(name):
         rows.append(chunk.samples[: n_samples - taken].astype(np.float64))
         starts.append(chunk.starts[: n_samples - taken])
         taken += len(rows[-1])

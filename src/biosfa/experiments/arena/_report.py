@@ -231,12 +231,12 @@ def command(config: "CompareConfig") -> str:
     """The command that runs the same again."""
     parts = ["biosfa", "compare", "--problem", config.problem, "--components", config.components]
     parts += ["--samples", config.samples, "--runs", config.runs, "--seed", config.seed]
-    if config.columns:
-        parts += ["--columns", ",".join(config.columns)]
-    if config.time:
-        parts += ["--time", config.time]
-    if config.episodes:
-        parts += ["--episodes", "LENGTHS" if isinstance(config.episodes, tuple) else config.episodes]
+    if config.stream.columns:
+        parts += ["--columns", ",".join(map(str, config.stream.columns))]
+    if config.stream.time:
+        parts += ["--time", config.stream.time]
+    if config.stream.episodes:
+        parts += ["--episodes", "LENGTHS" if isinstance(config.stream.episodes, tuple) else config.stream.episodes]
     if len(config.learners) < len(CONTESTANTS):
         parts += [part for name in config.learners for part in ("--learner", name)]
     if not config.scaling:

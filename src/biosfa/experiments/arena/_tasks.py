@@ -3,15 +3,13 @@
 import time
 import warnings
 from contextlib import suppress
-from functools import partial
 
 import numpy as np
 
 from biosfa.exceptions import DivergenceError
-from biosfa.experiments.arena._config import CompareConfig
+from biosfa.experiments.arena._config import CompareConfig, problem_of
 from biosfa.experiments.arena._contestants import CONTESTANTS, read_features
 from biosfa.experiments.arena._outsiders import OUTSIDERS
-from biosfa.experiments.arena._problems import Problems
 from biosfa.experiments.arena._scaling import SCALED, measure_scaling, state_bytes
 from biosfa.experiments.engine import Task
 from biosfa.learning import log_spaced
@@ -22,18 +20,18 @@ RECORDS_PER_DECADE = 8
 WARM_UP = 200  # rows that a copy of a learner gets first, so that nothing is compiled while time is taken
 
 
-def tasks(config: CompareConfig, problems: Problems, steps: int) -> list[Task]:
+def tasks(config: CompareConfig, steps: int) -> list[Task]:
     """All independent pieces, in an order in which a problem is loaded once; a learner makes so many steps."""
     outsiders = [name for name, outsider in OUTSIDERS.items() if outsider.is_installed]
     pieces = []
     for seed in range(config.seed, config.seed + config.runs):
         for name in config.learners:
-            pieces.append(Task(f"{name}-{seed:02d}", steps, partial(run_learner, problems, name, seed)))
+            pieces.append(Task(f"{name}-{seed:02d}", steps, run_learner, (config, name, seed)))
         for name in outsiders:
-            pieces.append(Task(f"outside-{name}-{seed:02d}", 0, partial(run_outsider, problems, name, seed)))
+            pieces.append(Task(f"outside-{name}-{seed:02d}", 0, run_outsider, (config, name, seed)))
     for name, scaled in SCALED.items():
         if config.scaling and scaled.learner in config.learners:
-            pieces.append(Task(f"scaling-{name}", steps, partial(measure_scaling, name, steps)))
+            pieces.append(Task(f"scaling-{name}", steps, measure_scaling, (name, steps)))
     return pieces
 
 
@@ -48,12 +46,12 @@ def record_points(n_samples: int, m: int) -> list[int]:
     return [*points, n_samples]
 
 
-def run_learner(problems: Problems, name: str, seed: int, report: Advance) -> Arrays:
+def run_learner(config: CompareConfig, name: str, seed: int, report: Advance) -> Arrays:
     """One learner, one pass over the stream.
 
     Time is that of learning, and of reading the features once: exact SFA solves its eigenproblem then.
     """
-    problem = problems.of(seed)
+    problem = problem_of(config, seed)
     X, starts = problem.signal, problem.starts
     points = record_points(len(X), X.shape[1])
     errors, angles, seconds = (np.full(len(points), np.nan) for _ in range(3))
@@ -84,9 +82,9 @@ def run_learner(problems: Problems, name: str, seed: int, report: Advance) -> Ar
     }
 
 
-def run_outsider(problems: Problems, name: str, seed: int, report: Advance) -> Arrays:
+def run_outsider(config: CompareConfig, name: str, seed: int, report: Advance) -> Arrays:
     """Software of others on the whole stream at once."""
-    problem = problems.of(seed)
+    problem = problem_of(config, seed)
     directions, spent = None, np.nan
     with warnings.catch_warnings(), suppress(Exception):  # neither are ours
         warnings.simplefilter("ignore")

@@ -2,7 +2,7 @@
 
 from biosfa.experiments.chaotic._baseline import numpy_loop
 from biosfa.experiments.chaotic._config import ChaoticConfig, preset
-from biosfa.experiments.chaotic._experiment import reproduce
+from biosfa.experiments.chaotic._experiment import Chaotic, reproduce
 from biosfa.experiments.chaotic._sweep import ChaoticSweepConfig, sweep
 
-__all__ = ["ChaoticConfig", "ChaoticSweepConfig", "numpy_loop", "preset", "reproduce", "sweep"]
+__all__ = ["Chaotic", "ChaoticConfig", "ChaoticSweepConfig", "numpy_loop", "preset", "reproduce", "sweep"]

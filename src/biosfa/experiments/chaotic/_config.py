@@ -1,13 +1,12 @@
 """What the experiment with the chaotic series runs, and the series."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from biosfa import metrics
 from biosfa.datasets import DrivenLogisticMap, Variant, driven_logistic_map
 from biosfa.estimators import BioSFA, OnlineSFA
-from biosfa.experiments.engine import changed
+from biosfa.experiments.engine import changed, held
 from biosfa.kernels.exact import Moments
 from biosfa.learning import InverseTime
 from biosfa.typing import Float64Array
@@ -64,13 +63,13 @@ def others(config: ChaoticConfig) -> list[int]:
     return [seed for seed in range(config.series) if seed != config.seed]
 
 
-@lru_cache(maxsize=3)
+@held(3)
 def load(config: ChaoticConfig, seed: int) -> DrivenLogisticMap:
     """The series of a seed."""
     return driven_logistic_map(config.samples, variant=config.variant, random_state=seed)
 
 
-@lru_cache(maxsize=3)
+@held(3)
 def signal(config: ChaoticConfig, seed: int) -> tuple[Float64Array, Moments]:
     """The expanded signal of a series, and its moments."""
     X = load(config, seed).expanded()

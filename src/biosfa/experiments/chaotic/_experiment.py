@@ -1,53 +1,70 @@
 """Experiment 1 (Sec. 6.1): the slow force that drives a chaotic series, recovered online."""
 
 import json
-import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from biosfa.estimators import BioSFA
 from biosfa.experiments.chaotic._config import RULES, TUNED, ChaoticConfig, load, others
 from biosfa.experiments.chaotic._figures import draw_figures
 from biosfa.experiments.chaotic._report import write_report
 from biosfa.experiments.chaotic._tasks import tasks, time_numpy_loop
-from biosfa.experiments.engine import Result, RunFolder, run_tasks, write_arrays, write_json
+from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, arrays_of
 from biosfa.typing import Arrays, Float64Array, IntArray
+
+
+class Chaotic(Experiment[ChaoticConfig]):
+    """The driven logistic map."""
+
+    name = "chaotic"
+
+    def title(self) -> str:
+        """What the progress bar says."""
+        return f"chaotic, {self.config.preset}"
+
+    def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
+        """One stage: no task needs another."""
+        return [lambda _: tasks(self.config)]
+
+    def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
+        """Numbers and curves."""
+        return summarize(self.config, arrays_of(results))
+
+    def timings(self, results: Results) -> dict[str, Any]:
+        """Time per step, beside that of a NumPy loop."""
+        loop = time_numpy_loop(self.config)
+        learning = [result for name, result in results.items() if name.startswith(RULES)]
+        seconds = float(sum(result.arrays["learning_seconds"] for result in learning))
+        steps = self.config.steps * len(learning)
+        return {
+            **super().timings(results),
+            "learning_seconds": seconds,
+            "steps_learned": steps,
+            "numpy_loop_seconds_per_step": loop,
+            "seconds_per_step": seconds / steps,
+            "times_faster_than_numpy_loop": loop * steps / seconds,
+        }
+
+    def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Draw the figures, the network's from a small one."""
+        example = BioSFA(3, random_state=0).fit(load(self.config, self.config.seed).delays[:10_000])
+        draw_figures(out, curves, found, example)
+
+    def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Write the report."""
+        write_report(out, self.config, found, timings)
 
 
 def reproduce(config: ChaoticConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
     """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
-    begin = time.perf_counter()
-    folder = RunFolder(out)
-    folder.begin("chaotic", config, resume=resume)
-    with threadpool_limits(1):  # sums must not depend on how many threads share them
-        loop = time_numpy_loop(config)
-        results = run_tasks(folder, tasks(config), jobs=jobs, title=f"chaotic, {config.preset}")
-        found, curves = summarize(config, results)
-    write_arrays(out / "curves.npz", curves)
-    write_json(out / "metrics.json", found)
-    example = BioSFA(3, random_state=0).fit(load(config, config.seed).delays[:10_000])
-    draw_figures(out, curves, found, example)
-    learning = [result for name, result in results.items() if name.startswith(RULES)]
-    timings: dict[str, Any] = {
-        "wall_seconds": time.perf_counter() - begin,
-        "learning_seconds": float(sum(result.arrays["learning_seconds"] for result in learning)),
-        "steps_learned": config.steps * len(learning),
-        "numpy_loop_seconds_per_step": loop,
-        "task_seconds": {name: result.seconds for name, result in results.items()},
-    }
-    timings["seconds_per_step"] = timings["learning_seconds"] / timings["steps_learned"]
-    timings["times_faster_than_numpy_loop"] = loop / timings["seconds_per_step"]
-    write_json(out / "timings.json", timings)
-    write_report(out, config, found, timings)
-    return found
+    return Chaotic(config).run(out, jobs=jobs, resume=resume).found
 
 
-def summarize(config: ChaoticConfig, results: dict[str, Result]) -> tuple[dict[str, Any], Arrays]:
+def summarize(config: ChaoticConfig, arrays: dict[str, Arrays]) -> tuple[dict[str, Any], Arrays]:
     """The numbers and the curves; both the same, to the bit, for the same configuration."""
-    arrays = {name: result.arrays for name, result in results.items()}
     runs = {rule: [arrays[f"{rule}-{run:02d}"] for run in range(config.runs)] for rule in RULES}
     steps: IntArray = runs["bio-sfa"][0]["steps"]
     errors = {rule: np.stack([run["error"] for run in runs[rule]]) for rule in RULES}

@@ -1,7 +1,7 @@
 """The pieces of the experiment with the chaotic series: networks, offline learning, exact SFA, and a NumPy loop."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -20,33 +20,23 @@ LOOP_STEPS = 20_000  # steps of the NumPy loop that are timed
 
 def tasks(config: ChaoticConfig) -> list[Task]:
     """All independent pieces of the experiment."""
-
-    def network(rule: str, run: int, seed: int) -> Callable[[Advance], Arrays]:
-        return lambda report: run_network(config, rule, run, seed, report)
-
-    def tuned(name: str, run: int) -> Callable[[Advance], Arrays]:
-        return lambda report: run_tuned(config, name, run, report)
-
-    def offline(report: Advance) -> Arrays:
-        return run_offline(config)
-
-    def exact(report: Advance) -> Arrays:
-        return run_exact(config)
-
     return [
-        Task("offline", 0, offline),
-        Task("exact", 0, exact),
+        Task("offline", 0, run_offline, (config,)),
+        Task("exact", 0, run_exact, (config,)),
         *(
-            Task(f"{rule}-{run:02d}", config.steps, network(rule, run, config.seed))
+            Task(f"{rule}-{run:02d}", config.steps, run_network, (config, rule, run, config.seed))
             for rule in RULES
             for run in range(config.runs)
         ),
         *(
-            Task(f"tuned-{name}-{run:02d}", config.samples, tuned(name, run))
+            Task(f"tuned-{name}-{run:02d}", config.samples, run_tuned, (config, name, run))
             for name in TUNED
             for run in range(config.runs)
         ),
-        *(Task(f"bio-sfa-series-{seed:02d}", config.steps, network("bio-sfa", 0, seed)) for seed in others(config)),
+        *(
+            Task(f"bio-sfa-series-{seed:02d}", config.steps, run_network, (config, "bio-sfa", 0, seed))
+            for seed in others(config)
+        ),
     ]
 
 
@@ -126,7 +116,7 @@ def run_tuned(config: ChaoticConfig, name: str, run: int, report: Advance) -> Ar
     }
 
 
-def run_offline(config: ChaoticConfig) -> Arrays:
+def run_offline(config: ChaoticConfig, report: Advance) -> Arrays:
     """The offline algorithm on the covariances of the whole series."""
     X, moments = signal(config, config.seed)
     recorder = Recorder(steps=list(iter_until(log_spaced(10), config.offline_steps)))
@@ -134,7 +124,7 @@ def run_offline(config: ChaoticConfig) -> Arrays:
     return {"steps": recorder.steps, "error": np.asarray(metrics.slowness_error(recorder.W, moments))}
 
 
-def run_exact(config: ChaoticConfig) -> Arrays:
+def run_exact(config: ChaoticConfig, report: Advance) -> Arrays:
     """Exact SFA on the first samples of the series, more and more of them, measured on all."""
     X, moments = signal(config, config.seed)
     sfa = SFA(1)

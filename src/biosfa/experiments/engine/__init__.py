@@ -1,15 +1,17 @@
 """What experiments share: tasks that can stop and resume, grid searches, and reports."""
 
 from biosfa.experiments.engine._errors import ExperimentError
+from biosfa.experiments.engine._experiment import Experiment, Outcome, Results, arrays_of
 from biosfa.experiments.engine._report import Report
 from biosfa.experiments.engine._runner import (
-    Checkpoint,
+    NetworkCheckpoint,
     Result,
     RunFolder,
     Stopped,
     Task,
     changed,
     digest,
+    held,
     run_tasks,
     write_arrays,
     write_json,
@@ -17,17 +19,22 @@ from biosfa.experiments.engine._runner import (
 from biosfa.experiments.engine._sweep import Grid, SweepText, run_sweep
 
 __all__ = [
-    "Checkpoint",
+    "Experiment",
     "ExperimentError",
     "Grid",
+    "NetworkCheckpoint",
+    "Outcome",
     "Report",
     "Result",
+    "Results",
     "RunFolder",
     "Stopped",
     "SweepText",
     "Task",
+    "arrays_of",
     "changed",
     "digest",
+    "held",
     "run_sweep",
     "run_tasks",
     "write_arrays",

@@ -11,17 +11,20 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from zipfile import BadZipFile
 
 import joblib
 import numpy as np
 
 from biosfa import __version__
-from biosfa.estimators import NetworkEstimator, load
+from biosfa.estimators import NetworkEstimator, load_model, to_model
+from biosfa.exceptions import ModelFileError
 from biosfa.experiments.engine._errors import ExperimentError
 from biosfa.io.atomic import LITTER, replace_file
+from biosfa.io.checkpoint import Checkpoint
 from biosfa.presentation.progress import Progress
 from biosfa.typing import Advance, Arrays
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Config = TypeVar("Config", bound="DataclassInstance")
+Input = TypeVar("Input")
 
 CHECKPOINT_SECONDS = 15.0  # how much of a long task may be lost
 
@@ -39,11 +43,16 @@ class Stopped(Exception):  # noqa: N818 (it is no error)
 
 @dataclass(frozen=True)
 class Task:
-    """An independent piece of work with a result of its own."""
+    """An independent piece of work with a result of its own: a value that can be pickled."""
 
     name: str
     steps: int  # its share of the progress bar
-    run: Callable[[Advance], Arrays]
+    function: Callable[..., Arrays]  # of the arguments, and of what is told of steps as they are made
+    arguments: tuple[Any, ...] = ()
+
+    def run(self, report: Advance) -> Arrays:
+        """Do the work."""
+        return self.function(*self.arguments, report)
 
 
 @dataclass(frozen=True)
@@ -117,41 +126,30 @@ class RunFolder:
         (self.path / "tasks").mkdir(exist_ok=True)
         return self.path / "tasks" / f"{task}.{kind}.biosfa"
 
-    def checkpoint(self, task: str) -> "Checkpoint":
-        """Where a task that trains a network keeps it while it runs."""
-        return Checkpoint(self.scratch(task, "network"), self.scratch(task, "curves"))
-
     def _file(self, task: Task) -> Path:
         return self.path / "tasks" / f"{task.name}.npz"
 
 
-class Checkpoint:
-    """A network and its curves so far, so that a run that was killed goes on within a task."""
+class NetworkCheckpoint:
+    """A network and its curves so far, so that a run that was killed resumes within a task."""
 
-    def __init__(self, model: Path, curves: Path) -> None:
-        self._model = model
-        self._curves = curves
-        self._due = time.monotonic() + CHECKPOINT_SECONDS
+    def __init__(self, path: Path) -> None:
+        self._checkpoint = Checkpoint(path, path.name, every=CHECKPOINT_SECONDS)
 
     def load(self) -> tuple[NetworkEstimator, Arrays] | None:
         """What was kept last, if there is something whole."""
         try:
-            net = load(self._model)
-            with np.load(self._curves) as stored:
-                return net, {name: stored[name] for name in stored.files}
-        except (OSError, BadZipFile, ValueError, KeyError, EOFError):
+            kept = self._checkpoint.read()
+        except (OSError, ModelFileError):
             return None
+        if kept is None or kept.model is None:
+            return None
+        return load_model(str(self._checkpoint.path), kept.model), kept.arrays
 
     def save(self, net: NetworkEstimator, curves: Callable[[], Arrays], *, now: bool = False) -> None:
-        """Keep a network and its curves, if the last time was long enough ago, or now.
-
-        The curves are written first: they reach at least as far as the network, and the rest can be cut off.
-        """
-        if not now and time.monotonic() < self._due:
-            return
-        write_arrays(self._curves, curves())
-        net.save(self._model)
-        self._due = time.monotonic() + CHECKPOINT_SECONDS
+        """Keep a network and its curves, if the last time was long enough ago, or now."""
+        if now or self._checkpoint.due():
+            self._checkpoint.write({}, curves(), to_model(net, published=False))
 
 
 def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: str) -> dict[str, Result]:
@@ -187,6 +185,27 @@ def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: 
             stop.set()
             raise
     return {task.name: results[task.name] for task in tasks}
+
+
+def held(maxsize: int) -> Callable[[Callable[..., Input]], "Held[Input]"]:
+    """Decorate what makes the input that tasks share: made by the first that asks, while the others wait."""
+    return lambda make: Held(make, maxsize)
+
+
+class Held(Generic[Input]):
+    """A function whose last results are held."""
+
+    def __init__(self, make: Callable[..., Input], maxsize: int) -> None:
+        self._make = lru_cache(maxsize)(make)
+        self._lock = threading.Lock()
+
+    def __call__(self, *arguments: Any) -> Input:
+        with self._lock:
+            return self._make(*arguments)
+
+    def clear(self) -> None:
+        """Hold nothing any more."""
+        self._make.cache_clear()
 
 
 def changed(config: Config, **changes: Any) -> Config:

@@ -41,24 +41,28 @@ class SweepText:
 def run_sweep(
     folder: RunFolder,
     grid: Grid,
-    error: Callable[[dict[str, float]], float],
+    error: Callable[[Any, dict[str, float]], float],
+    config: Any,
     text: SweepText,
     *,
     steps: int,
     jobs: int | None,
 ) -> dict[str, Any]:
-    """Find the error of every setting (NaN: it diverged); leave heat maps, numbers and a report; return the best."""
+    """Find the error of every setting (NaN: it diverged); leave heat maps, numbers and a report; return the best.
 
-    def task(setting: dict[str, float]) -> Task:
-        def run(report: Advance) -> Arrays:
-            found = error(setting)
-            report(steps)
-            return {"error": np.array(found)}
-
-        return Task("-".join(f"{name}{value:g}" for name, value in setting.items()), steps, run)
-
+    ``error`` is a function of the configuration and of a setting.
+    """
     settings = grid.settings()
-    results = run_tasks(folder, [task(setting) for setting in settings], jobs=jobs, title="sweep")
+    tasks = [
+        Task(
+            "-".join(f"{name}{value:g}" for name, value in setting.items()),
+            steps,
+            run_setting,
+            (error, config, setting, steps),
+        )
+        for setting in settings
+    ]
+    results = run_tasks(folder, tasks, jobs=jobs, title="sweep")
     errors = np.array([float(result.arrays["error"]) for result in results.values()])
     if np.isnan(errors).all():
         raise ExperimentError("every setting diverged: the input has samples too large for any of these rates")
@@ -72,6 +76,15 @@ def run_sweep(
     draw_heat_maps(folder.path, grid, cube, best, text.error)
     write_report(folder.path, grid, rows, best, text)
     return best
+
+
+def run_setting(
+    error: Callable[[Any, dict[str, float]], float], config: Any, setting: dict[str, float], steps: int, report: Advance
+) -> Arrays:
+    """One setting."""
+    found = error(config, setting)
+    report(steps)
+    return {"error": np.array(found)}
 
 
 def draw_heat_maps(folder: Path, grid: Grid, cube: Float64Array, best: dict[str, Any], label: str) -> None:

@@ -1,13 +1,14 @@
 """Experiment 2 (Sec. 6.2): patches that move over natural images become complex cells."""
 
 from biosfa.experiments.images._config import RULES, ImagesConfig, preset
-from biosfa.experiments.images._experiment import reproduce
+from biosfa.experiments.images._experiment import Images, reproduce
 from biosfa.experiments.images._patches import FRAMES, load_patches
 from biosfa.experiments.images._sweep import ImagesSweepConfig, sweep
 
 __all__ = [
     "FRAMES",
     "RULES",
+    "Images",
     "ImagesConfig",
     "ImagesSweepConfig",
     "load_patches",

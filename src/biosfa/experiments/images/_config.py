@@ -1,12 +1,9 @@
 """What the experiment on moving images runs, and its patches."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
-from biosfa.experiments.engine import (
-    changed,
-)
+from biosfa.experiments.engine import changed, held
 from biosfa.experiments.images._patches import Patches, load_patches
 
 # The paper's network with the rates that its grid search found, and OnlineSFA, which needs no rates.
@@ -66,7 +63,7 @@ def preset(name: str, **changes: Any) -> ImagesConfig:
     return changed(PRESETS[name], **changes)
 
 
-@lru_cache(maxsize=1)
+@held(1)
 def load(config: ImagesConfig) -> Patches:
     """The patches of an experiment."""
     return load_patches(config.images, config.sequences, config.principal, config.seed)

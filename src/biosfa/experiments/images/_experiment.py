@@ -1,16 +1,14 @@
 """Experiment 2 (Sec. 6.2): patches that move over natural images become complex cells."""
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from biosfa import metrics
-from biosfa.experiments.engine import RunFolder, digest, run_tasks, write_arrays, write_json
+from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, arrays_of, digest
 from biosfa.experiments.images._config import RATES, RULES, ImagesConfig, load
 from biosfa.experiments.images._figures import draw_figures
 from biosfa.experiments.images._networks import networks
@@ -22,32 +20,54 @@ from biosfa.typing import Arrays
 CONTROLS = ("random", "shuffled")
 
 
-def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
-    """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
-    begin = time.perf_counter()
-    folder = RunFolder(out)
-    folder.begin("images", config, resume=resume, images_digest=digest(load(config).sequences.images))
-    with threadpool_limits(1):  # sums must not depend on how many threads share them
-        results = run_tasks(folder, yardsticks(config), jobs=jobs, title="exact SFA")
-        moments = moments_of(results["exact"].arrays)
-        results |= run_tasks(folder, networks(config, folder, moments), jobs=jobs, title=f"images, {config.preset}")
-        arrays = {name: result.arrays for name, result in results.items()}
-        found = summarize(config, arrays, moments)
-    curves = {f"{name}/{key}": own[key] for name, own in arrays.items() for key in own if key not in MOMENTS}
-    write_arrays(out / "curves.npz", curves)
-    write_json(out / "metrics.json", found)
-    draw_figures(out, arrays, found, load(config))
-    timings = {
-        "wall_seconds": time.perf_counter() - begin,
-        "task_seconds": {name: result.seconds for name, result in results.items()},
-        "microseconds_per_sample": {
+class Images(Experiment[ImagesConfig]):
+    """Windows that move over natural images."""
+
+    name = "images"
+
+    def title(self) -> str:
+        """What the progress bar says."""
+        return f"images, {self.config.preset}"
+
+    def inputs(self) -> dict[str, str]:
+        """The content of the images."""
+        load.clear()  # a folder may have changed since
+        return {"images_digest": digest(load(self.config).sequences.images)}
+
+    def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
+        """Exact SFA and controls, then networks, whose errors need its moments."""
+        return [
+            lambda _: yardsticks(self.config),
+            lambda results: networks(self.config, folder, moments_of(results["exact"].arrays)),
+        ]
+
+    def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
+        """Numbers and curves, without the moments, which are large."""
+        arrays = arrays_of(results)
+        curves = {f"{name}/{key}": own[key] for name, own in arrays.items() for key in own if key not in MOMENTS}
+        return summarize(self.config, arrays, moments_of(arrays["exact"])), curves
+
+    def timings(self, results: Results) -> dict[str, Any]:
+        """Time per sample of both choices of rates."""
+        arrays = arrays_of(results)
+        each = {
             rates: median([microseconds(own) for name, own in arrays.items() if f"-{rates}-" in name])
             for rates in RATES
-        },
-    }
-    write_json(out / "timings.json", without_nan(timings))
-    write_report(out, config, found, timings)
-    return found
+        }
+        return {**super().timings(results), "microseconds_per_sample": without_nan(each)}
+
+    def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Draw the figures."""
+        draw_figures(out, arrays_of(results), found, load(self.config))
+
+    def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Write the report."""
+        write_report(out, self.config, found, timings)
+
+
+def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
+    """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
+    return Images(config).run(out, jobs=jobs, resume=resume).found
 
 
 def summarize(config: ImagesConfig, results: dict[str, Arrays], moments: Moments) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from biosfa import metrics
 from biosfa.estimators import BioSFA, NetworkEstimator, OnlineSFA
 from biosfa.exceptions import DivergenceError
-from biosfa.experiments.engine import Checkpoint, RunFolder, Stopped, Task
+from biosfa.experiments.engine import NetworkCheckpoint, RunFolder, Stopped, Task
 from biosfa.experiments.images._config import RATES, RULES, ImagesConfig, load, samples_of
 from biosfa.experiments.images._patches import CHUNK, Patches
 from biosfa.experiments.images._yardsticks import analyse
@@ -30,8 +30,8 @@ def networks(config: ImagesConfig, folder: RunFolder, moments: Moments) -> list[
         for rates in RATES:
             for run in range(config.runs):
                 name = f"{rule}-{rates}-{run:02d}"
-                network = partial(run_network, config, moments, rule, rates, run, folder.checkpoint(name))
-                tasks.append(Task(name, samples_of(config, rates), network))
+                arguments = (config, moments, rule, rates, run, folder.scratch(name, "network"))
+                tasks.append(Task(name, samples_of(config, rates), run_network, arguments))
     return tasks
 
 
@@ -41,11 +41,11 @@ def run_network(
     rule: str,
     rates: str,
     run: int,
-    checkpoint: Checkpoint,
+    kept_in: Path,
     report: Advance,
 ) -> Arrays:
-    """One network, over all sequences in an order of its own, again and again."""
-    patches = load(config)
+    """One network, over all sequences in an order of its own, again and again; ``kept_in`` is its checkpoint."""
+    patches, checkpoint = load(config), NetworkCheckpoint(kept_in)
     plan = pieces(patches, samples_of(config, rates))
     recorded = set(recorded_samples(plan))
     net, curve = new_network(config, rule, rates, run), Curve(moments)

@@ -9,7 +9,7 @@ from biosfa.analysis import QuadraticForm, quadratic_form
 from biosfa.datasets import ImageSequences, image_sequences
 from biosfa.episodes import episode_starts
 from biosfa.experiments.engine import ExperimentError
-from biosfa.kernels.exact import Moments, accumulate, block_rows
+from biosfa.kernels.exact import Moments, accumulate, block_rows, principal_axes
 from biosfa.kernels.expansion import quadratic, quadratic_size
 from biosfa.typing import Advance, Float64Array, FloatArray, IntArray
 
@@ -71,19 +71,18 @@ def load_patches(images: str, n_sequences: int, n_principal: int, seed: int) -> 
             moments.add_samples(frames)
     except (ValueError, ImportError) as error:  # it names the image, or what to install
         raise ExperimentError(str(error)) from None
-    variance, axes = np.linalg.eigh(moments.covariance)
-    strongest = np.argsort(-variance)[:n_principal]
-    if not variance[strongest[-1]] > WEAKEST * variance[strongest[0]]:
+    principal = principal_axes(moments.covariance, n_principal, tolerance=WEAKEST)
+    if len(principal.variance) < n_principal:
         raise ExperimentError(
             f"the patches of these images vary in fewer than {n_principal} dimensions, or have NaN: give images with "
             "more in them"
         )
-    deviation, axes = np.sqrt(variance[strongest]), axes[:, strongest]
+    deviation, axes = np.sqrt(principal.variance), principal.axes
     signal = np.empty((n_sequences * sequences.n_frames, n_principal), np.float32)
     length, done = 0.0, 0
     for frames in sequences:
         centred = frames - moments.mean
         length += float(np.linalg.norm(centred, axis=1).sum())
-        signal[done : done + len(frames)] = centred @ (axes / deviation)
+        signal[done : done + len(frames)] = centred @ principal.whitening
         done += len(frames)
     return Patches(sequences, axes, deviation, length / done, signal)

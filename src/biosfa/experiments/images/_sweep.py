@@ -1,7 +1,6 @@
 """The paper's grid search on natural images (appendix B.3): every α, β and τ, on a part of the samples."""
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from biosfa import metrics
 from biosfa.estimators import BioSFA
 from biosfa.exceptions import DivergenceError
-from biosfa.experiments.engine import Grid, RunFolder, SweepText, digest, run_sweep
+from biosfa.experiments.engine import Grid, RunFolder, SweepText, digest, held, run_sweep
 from biosfa.experiments.images._config import DEFAULT_SEED
 from biosfa.experiments.images._patches import FRAMES, Patches, load_patches
 from biosfa.kernels.exact import Moments
@@ -43,11 +42,9 @@ def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resu
     """Run the grid, leave heat maps, numbers and a report in ``out``; returns the best setting."""
     folder = RunFolder(out)
     with threadpool_limits(1):  # sums must not depend on how many threads share them
-        patches = load_patches(config.images, -(-config.samples // FRAMES), config.principal, config.seed)
+        patches = load(config)
         folder.begin("sweep images", config, resume=resume, images_digest=digest(patches.sequences.images))
-        with Progress("exact SFA", total=len(patches.signal)) as progress:
-            moments = patches.moments(progress.advance)
-        least = float(metrics.slowest(moments, UNITS).sum())
+        yardstick(config)
         text = SweepText(
             "Hyperparameters of natural images",
             f"The paper's grid: {len(GRID.settings())} settings of η = α/(1 + t/β) and τ, {config.samples:,} samples "
@@ -57,14 +54,27 @@ def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resu
             f'biosfa sweep images --samples {config.samples} --images "{config.images}" --seed {config.seed}',
             error="relative error",
         )
-        error = partial(find_error, config, patches, moments, least)
-        return run_sweep(folder, GRID, error, text, steps=config.samples, jobs=jobs)
+        return run_sweep(folder, GRID, find_error, config, text, steps=config.samples, jobs=jobs)
 
 
-def find_error(
-    config: ImagesSweepConfig, patches: Patches, moments: Moments, least: float, setting: dict[str, float]
-) -> float:
+@held(1)
+def load(config: ImagesSweepConfig) -> Patches:
+    """The patches that all networks learn from."""
+    return load_patches(config.images, -(-config.samples // FRAMES), config.principal, config.seed)
+
+
+@held(1)
+def yardstick(config: ImagesSweepConfig) -> tuple[Moments, float]:
+    """Moments of the patches, and the least slowness that so many features can have."""
+    patches = load(config)
+    with Progress("exact SFA", total=len(patches.signal)) as progress:
+        moments = patches.moments(progress.advance)
+    return moments, float(metrics.slowest(moments, UNITS).sum())
+
+
+def find_error(config: ImagesSweepConfig, setting: dict[str, float]) -> float:
     """Relative error of one setting after one pass over the sequences; NaN if it diverges."""
+    patches, (moments, least) = load(config), yardstick(config)
     rate = Annealed(setting["alpha"], setting["beta"])
     net = BioSFA(
         UNITS,

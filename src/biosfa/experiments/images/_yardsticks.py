@@ -1,7 +1,5 @@
 """What networks are compared with: exact SFA and two controls, and how their units are looked at."""
 
-from functools import partial
-
 import numpy as np
 
 from biosfa.analysis import analyse_unit, summarise_units
@@ -18,9 +16,9 @@ def yardsticks(config: ImagesConfig) -> list[Task]:
     """What networks are compared with: exact SFA, and two controls that know nothing of time."""
     frames = load(config).signal.shape[0]
     return [
-        Task("exact", frames, partial(run_exact, config)),
-        Task("shuffled", frames, partial(run_shuffled, config)),
-        Task("random", 0, partial(run_random, config)),
+        Task("exact", frames, run_exact, (config,)),
+        Task("shuffled", frames, run_shuffled, (config,)),
+        Task("random", 0, run_random, (config,)),
     ]
 
 
@@ -39,14 +37,13 @@ def run_exact(config: ImagesConfig, report: Advance) -> Arrays:
 
 def moment_arrays(moments: Moments) -> Arrays:
     """Moments as arrays."""
-    return {name: np.asarray(getattr(moments, name)) for name in MOMENTS}
+    counts = {"n_samples": np.asarray(moments.n_samples), "n_pairs": np.asarray(moments.n_pairs)}
+    return {**moments.arrays(), **counts}
 
 
 def moments_of(arrays: Arrays) -> Moments:
     """Moments from their arrays."""
-    moments = Moments(len(arrays["mean"]), int(arrays["n_samples"]), int(arrays["n_pairs"]))
-    moments.mean, moments.scatter, moments.difference = arrays["mean"], arrays["scatter"], arrays["difference"]
-    return moments
+    return Moments.of(arrays, int(arrays["n_samples"]), int(arrays["n_pairs"]))
 
 
 def run_shuffled(config: ImagesConfig, report: Advance) -> Arrays:

@@ -1,6 +1,6 @@
 """Experiment 3 (Sec. 6.3): what a rat sees on its walk, a hierarchy of slow features, and place cells."""
 
 from biosfa.experiments.rat._config import RatConfig, chosen, preset
-from biosfa.experiments.rat._experiment import reproduce
+from biosfa.experiments.rat._experiment import Rat, reproduce
 
-__all__ = ["RatConfig", "chosen", "preset", "reproduce"]
+__all__ = ["Rat", "RatConfig", "chosen", "preset", "reproduce"]

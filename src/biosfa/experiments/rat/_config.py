@@ -1,15 +1,11 @@
 """What the experiment with the rat runs, and the room and walks."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from biosfa.datasets import rat_stream
 from biosfa.datasets.rat import RatStream, Room, Walk
-from biosfa.experiments.engine import (
-    ExperimentError,
-    changed,
-)
+from biosfa.experiments.engine import ExperimentError, changed, held
 from biosfa.experiments.rat._networks import NATURAL, ONE_PASS, PAPER, TUNED, Learners
 
 ROTATION = Walk(speed=8.0, rotation=5.0)  # fast translation, slow rotation: heading becomes the slow feature
@@ -67,7 +63,7 @@ def chosen(names: list[str]) -> tuple[str, ...]:
     return tuple(name for name in ALL if name in names)
 
 
-@lru_cache(maxsize=1)
+@held(1)
 def load_room(config: RatConfig) -> Room:
     """The room, with its textures."""
     try:

@@ -1,15 +1,12 @@
 """Experiment 3 (Sec. 6.3): what a rat sees on its walk, a hierarchy of slow features, and place cells."""
 
-import time
-import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
-from biosfa.experiments.engine import RunFolder, digest, run_tasks, write_arrays, write_json
+from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, arrays_of, digest
 from biosfa.experiments.rat._config import RatConfig, load_room, stream
 from biosfa.experiments.rat._figures import draw_figures
 from biosfa.experiments.rat._report import write_report
@@ -19,29 +16,42 @@ from biosfa.typing import Arrays
 NUMBERS = ("place_units", "s_pos_median", "s_dir_median", "spatial_information_median", "sparsity_median")
 
 
+class Rat(Experiment[RatConfig]):
+    """A rat on its walk."""
+
+    name = "rat"
+
+    def title(self) -> str:
+        """What the progress bar says."""
+        return f"rat, {self.config.preset}"
+
+    def inputs(self) -> dict[str, str]:
+        """The content of the textures."""
+        room = load_room(self.config)
+        return {"textures_digest": digest((room.walls, room.floor, room.scenes))}
+
+    def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
+        """One stage: no network needs another."""
+        return [lambda _: tasks(self.config, folder)]
+
+    def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
+        """Numbers and curves."""
+        arrays = arrays_of(results)
+        curves = {f"{name}/{key}": array for name, own in arrays.items() for key, array in own.items()}
+        return summarize(self.config, arrays), curves
+
+    def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Draw the figures."""
+        draw_figures(out, arrays_of(results), found, stream(self.config, self.config.seed, rotates=False))
+
+    def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Write the report."""
+        write_report(out, self.config, found, timings, load_room(self.config))
+
+
 def reproduce(config: RatConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
     """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
-    begin = time.perf_counter()
-    room = load_room(config)
-    folder = RunFolder(out)
-    folder.begin("rat", config, resume=resume, textures_digest=digest((room.walls, room.floor, room.scenes)))
-    # sums must not depend on how many threads share them
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of CuBICA: random weights give nothing to separate
-        results = run_tasks(folder, tasks(config, folder), jobs=jobs, title=f"rat, {config.preset}")
-        arrays = {name: result.arrays for name, result in results.items()}
-        found = summarize(config, arrays)
-    curves = {f"{name}/{key}": array for name, own in arrays.items() for key, array in own.items()}
-    write_arrays(out / "curves.npz", curves)
-    write_json(out / "metrics.json", found)
-    draw_figures(out, arrays, found, stream(config, config.seed, rotates=False))
-    timings = {
-        "wall_seconds": time.perf_counter() - begin,
-        "task_seconds": {name: result.seconds for name, result in results.items()},
-    }
-    write_json(out / "timings.json", timings)
-    write_report(out, config, found, timings, room)
-    return found
+    return Rat(config).run(out, jobs=jobs, resume=resume).found
 
 
 def summarize(config: RatConfig, results: dict[str, Arrays]) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """The networks of the experiment with the rat, and what their units tell."""
 
+import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from biosfa import metrics
 from biosfa.analysis import decode_position, firing_maps
@@ -33,10 +34,10 @@ def tasks(config: RatConfig, folder: RunFolder) -> list[Task]:
                 continue
             task = f"{name}-{run:02d}"
             if name == "linear":
-                found.append(Task(task, config.frames, partial(run_linear, config, config.seed + run)))
+                found.append(Task(task, config.frames, run_linear, (config, config.seed + run)))
                 continue
-            network = partial(run_hierarchy, config, name, config.seed + run, folder, task)
-            found.append(Task(task, build(name, 0).frames_to_learn(config.frames), network))
+            arguments = (config, name, config.seed + run, folder, task)
+            found.append(Task(task, build(name, 0).frames_to_learn(config.frames), run_hierarchy, arguments))
     return found
 
 
@@ -63,7 +64,10 @@ def run_hierarchy(config: RatConfig, name: str, seed: int, folder: RunFolder, ta
         for step, trained in zip(("linear", "quadratic"), steps, strict=True)
         for key in ("samples", "slowness", "delta_values")
     }
-    return {**curves, **look(config, network.transform, seen, rotates=rotates)}
+    with warnings.catch_warnings():
+        if name == "random":  # random weights give CuBICA nothing to separate
+            warnings.simplefilter("ignore", ConvergenceWarning)
+        return {**curves, **look(config, network.transform, seen, rotates=rotates)}
 
 
 def run_linear(config: RatConfig, seed: int, report: Advance) -> Arrays:

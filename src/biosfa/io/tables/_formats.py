@@ -2,21 +2,17 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from biosfa.exceptions import InputError
 from biosfa.io.atomic import remove_litter, replacing
-from biosfa.io.tables._numpy import Npy, NpyWriter, NpzWriter, members
-from biosfa.io.tables._parquet import Parquet, ParquetWriter
-from biosfa.io.tables._stores import Hdf5Writer, ZarrWriter, chosen, open_hdf5, open_zarr
 from biosfa.io.tables._table import Table, TableWriter
-from biosfa.io.tables._text import Text, TextWriter
-
-TEXT = (".csv", ".tsv", ".txt", ".dat")
-HDF5 = (".h5", ".hdf5")
-SUFFIXES = (".npy", ".npz", *TEXT, ".parquet", *HDF5, ".zarr")
+from biosfa.io.tables._text import TextWriter
+from biosfa.registry import SUFFIXES
 
 
 def is_table(path: Path) -> bool:
@@ -28,20 +24,12 @@ def open_table(source: str | os.PathLike[str]) -> Table:
     """The table in a file; ``FILE::NAME`` is one of several arrays in it."""
     name, _, part = os.fspath(source).partition("::")
     path = Path(name)
-    suffix = path.suffix.lower()
     _check_suffix(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
     try:
-        if suffix in TEXT:
-            return Text(path)
-        if suffix == ".parquet":
-            return Parquet(path)
-        if suffix in HDF5:
-            return open_hdf5(path, part or None)
-        if suffix == ".zarr":
-            return open_zarr(path, part or None)
-        return Npy(path) if suffix == ".npy" else Npy(path, chosen(path, part or None, members(path)))
+        table: Table = _part(path, "reader")(path, part or None)
+        return table
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
 
@@ -62,7 +50,7 @@ def create_table(target: str, columns: list[str]) -> Iterator[TableWriter]:
     path = Path(target)
     _check_suffix(path)
     remove_litter(path)
-    with replacing(path) as temporary, _closing(_writer(temporary, path.suffix.lower(), columns)) as writer:
+    with replacing(path) as temporary, _closing(_part(path, "writer")(temporary, columns)) as writer:
         yield writer
 
 
@@ -78,13 +66,8 @@ def _closing(writer: TableWriter) -> Iterator[TableWriter]:
     writer.close()
 
 
-def _writer(path: Path, suffix: str, columns: list[str]) -> TableWriter:
-    if suffix in TEXT:
-        return TextWriter(path, columns, "\t" if suffix == ".tsv" else ",")
-    if suffix in HDF5:
-        return Hdf5Writer(path, columns)
-    if suffix == ".npy":
-        return NpyWriter(path, columns)
-    if suffix == ".npz":
-        return NpzWriter(path, columns)
-    return ParquetWriter(path, columns) if suffix == ".parquet" else ZarrWriter(path, columns)
+def _part(path: Path, role: str) -> Callable[..., Any]:
+    """What reads, or writes, files that are named like this one."""
+    form = SUFFIXES[path.suffix.lower()]
+    found: Callable[..., Any] = getattr(import_module(f"biosfa.io.tables.{form.module}"), getattr(form, role))
+    return found

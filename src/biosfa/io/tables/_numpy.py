@@ -11,7 +11,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from biosfa.exceptions import InputError
-from biosfa.io.tables._table import Block, Cursor, Table, TableWriter, split, two_dimensions
+from biosfa.io.tables._table import Block, Cursor, Table, TableWriter, chosen, split, two_dimensions
 from biosfa.typing import FloatArray
 
 # what reading a damaged, or an encrypted, archive may raise
@@ -144,3 +144,13 @@ class NpzWriter(TableWriter):
                 archive.write(self._beside, "features.npy")
         finally:
             self._beside.unlink(missing_ok=True)
+
+
+def open_npy(path: Path, part: str | None) -> Npy:
+    """The array of a file that holds one."""
+    return Npy(path)
+
+
+def open_npz(path: Path, part: str | None) -> Npy:
+    """One of the arrays of a file."""
+    return Npy(path, chosen(path, part, members(path)))

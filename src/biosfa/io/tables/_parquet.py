@@ -109,3 +109,8 @@ class ParquetWriter(TableWriter):
         if self._writer is None:
             self.write(np.empty((0, len(self._columns))))
         self._writer.close()
+
+
+def open_parquet(path: Path, part: str | None) -> Parquet:
+    """The table of a Parquet file."""
+    return Parquet(path)

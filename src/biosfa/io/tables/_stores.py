@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from biosfa.exceptions import InputError
-from biosfa.io.tables._table import Sliced, TableWriter
+from biosfa.io.tables._table import Sliced, TableWriter, chosen
 from biosfa.typing import FloatArray
 
 DATASET = "features"  # what is written is called so
@@ -52,18 +52,6 @@ def _names(array: Any) -> list[str] | None:
     """Names of columns that we have written beside an array."""
     names = array.attrs.get(COLUMNS)
     return None if names is None or array.ndim != 2 or len(names) != array.shape[1] else [str(name) for name in names]
-
-
-def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
-    """The one of several arrays that is meant."""
-    listed = ", ".join(found) or "none"
-    if wanted is not None:
-        if wanted.strip("/") not in found:
-            raise InputError(f"{path} has no array {wanted!r}; it has {listed}")
-        return wanted.strip("/")
-    if len(found) != 1:
-        raise InputError(f"{path} has several arrays, or none: say which, as in {path}::NAME; it has {listed}")
-    return found[0]
 
 
 class Hdf5Writer(TableWriter):

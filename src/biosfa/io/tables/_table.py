@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import add
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +90,18 @@ def two_dimensions(name: str, shape: tuple[int, ...]) -> tuple[int, int]:
     if len(shape) not in (1, 2):
         raise InputError(f"{name} has the shape {shape}: rows of samples are needed, (n_samples, n_features)")
     return shape[0], 1 if len(shape) == 1 else shape[1]
+
+
+def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
+    """The one of several arrays that is meant."""
+    listed = ", ".join(found) or "none"
+    if wanted is not None:
+        if wanted.strip("/") not in found:
+            raise InputError(f"{path} has no array {wanted!r}; it has {listed}")
+        return wanted.strip("/")
+    if len(found) != 1:
+        raise InputError(f"{path} has several arrays, or none: say which, as in {path}::NAME; it has {listed}")
+    return found[0]
 
 
 def split(rows: Array, features: list[int], labels: list[int], begin: int) -> Block:

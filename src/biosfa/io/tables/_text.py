@@ -212,3 +212,13 @@ class TextWriter(TableWriter):
         self._writer.close()
         if self._ours:
             self._file.close()
+
+
+def open_text(path: Path, part: str | None) -> Text:
+    """The table of a text file."""
+    return Text(path)
+
+
+def create_tsv(path: Path, columns: list[str]) -> TextWriter:
+    """A table with tabs between its columns."""
+    return TextWriter(path, columns, "\t")

@@ -1,9 +1,11 @@
 """Exact SFA: sums over a stream, and the eigenproblem that is solved from them."""
 
 from biosfa.kernels.exact.eigen import (
+    PrincipalAxes,
     SlowDirections,
     dependent_columns,
     fixed_signs,
+    principal_axes,
     principal_directions,
     reciprocal,
     redundant_columns,
@@ -15,12 +17,14 @@ from biosfa.kernels.exact.moments import Moments, accumulate, block_rows, differ
 
 __all__ = [
     "Moments",
+    "PrincipalAxes",
     "SlowDirections",
     "accumulate",
     "block_rows",
     "dependent_columns",
     "differences",
     "fixed_signs",
+    "principal_axes",
     "principal_directions",
     "reciprocal",
     "redundant_columns",

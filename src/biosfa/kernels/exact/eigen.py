@@ -53,12 +53,35 @@ def slow_directions_within(W: FloatArray, C_xx: Float64Array, C_dot: Float64Arra
     return within._replace(directions=within.directions @ W)
 
 
+class PrincipalAxes(NamedTuple):
+    """Directions of largest variance, the largest first."""
+
+    variance: Float64Array  # (number found,)
+    axes: Float64Array  # (m, number found) of unit length
+
+    @property
+    def whitening(self) -> Float64Array:
+        """(m, number found): brings samples to these axes, with variance 1 along each."""
+        return self.axes / np.sqrt(self.variance)
+
+
+def principal_axes(
+    C_xx: Float64Array, n_components: int | None = None, *, tolerance: float = LEAST_VARIANCE
+) -> PrincipalAxes:
+    """Principal axes of a covariance, all or the first few.
+
+    Axes with less than ``tolerance`` times the largest variance are rounding, and left out.
+    """
+    m = len(C_xx)
+    wanted = None if n_components is None else [max(0, m - n_components), m - 1]
+    variance, axes = eigh(C_xx, subset_by_index=wanted)
+    found = variance > tolerance * max(float(variance[-1]), 0.0)
+    return PrincipalAxes(variance[found][::-1], axes[:, found][:, ::-1])
+
+
 def principal_directions(C_xx: Float64Array, n_components: int) -> Float64Array:
     """Directions of largest variance, each made to give variance 1; fewer than asked for if the rank is less."""
-    m = len(C_xx)
-    variance, V = eigh(C_xx, subset_by_index=[m - n_components, m - 1])
-    found = variance > LEAST_VARIANCE * max(float(variance[-1]), 0.0)
-    return fixed_signs((V[:, found] / np.sqrt(variance[found])).T[::-1])
+    return fixed_signs(principal_axes(C_xx, n_components).whitening.T)
 
 
 def redundant_columns(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype[np.intp]]:

@@ -1,0 +1,15 @@
+"""Errors of a command as one line."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn what is wrong with files, models or settings into an error of one line."""
+    from biosfa.exceptions import DivergenceError, UserError
+
+    try:
+        yield
+    except (ValueError, DivergenceError, MemoryError) as error:
+        raise UserError(str(error)) from error

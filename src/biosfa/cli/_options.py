@@ -1,0 +1,138 @@
+"""Options that several commands share."""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from biosfa.registry import EXPANSIONS, ONLINE_SOLVERS, SOLVERS, SUFFIXES, Choice
+
+if TYPE_CHECKING:
+    from biosfa.io import StreamOptions
+
+FORMATS = f"{', '.join(SUFFIXES)} (FILE::NAME for one of several arrays), a folder of these, or -"
+
+
+def described(choices: dict[str, Choice]) -> str:
+    """Choices with what they are, for help."""
+    return " ".join(f"[b]{name}[/b]: {choice.summary}." for name, choice in choices.items())
+
+
+Inputs = Annotated[list[str], typer.Argument(help=f"Files with a sample per row: {FORMATS}.", metavar="INPUT...")]
+
+
+def one_of(names: Iterable[str]) -> Any:
+    """A type whose values are these words."""
+    return StrEnum("Word", {name: name for name in names})
+
+
+if TYPE_CHECKING:
+    Solver: TypeAlias = str
+    OnlineSolver: TypeAlias = str | None
+    Expand: TypeAlias = str | None
+else:  # the lists are those of the registry, which only running code can read
+    Solver = Annotated[one_of(SOLVERS), typer.Option(help=described(SOLVERS))]
+    OnlineSolver = Annotated[
+        one_of(ONLINE_SOLVERS) | None, typer.Option(help=described(ONLINE_SOLVERS), show_default="the model's; online")
+    ]
+    Expand = Annotated[
+        one_of(EXPANSIONS) | None, typer.Option(help=f"Expand the columns first. {described(EXPANSIONS)}")
+    ]
+
+# How inputs are read: the fields of StreamOptions, and what commands call them.
+STREAM: dict[str, tuple[Any, Any]] = {
+    "columns": (
+        Annotated[
+            str | None,
+            typer.Option(help="Columns that are samples, names or numbers from 0: a,b,c.", show_default="all"),
+        ],
+        None,
+    ),
+    "time": (Annotated[str | None, typer.Option(help="Column of time; a jump in it is a gap.")], None),
+    "max_step": (
+        Annotated[
+            float | None,
+            typer.Option(
+                help="Longest step in time that is no gap; seconds, for dates.", show_default="1.5 × the median"
+            ),
+        ],
+        None,
+    ),
+    "episodes": (
+        Annotated[
+            str | None,
+            typer.Option(
+                help="Rows of each episode; or a file with the length of each; or the column whose values tell them "
+                "apart.",
+                show_default="one per file",
+            ),
+        ],
+        None,
+    ),
+    "missing": (
+        Annotated[
+            one_of(["raise", "break"]),
+            typer.Option(
+                help="Rows with a missing value, and jumps in time: [b]raise[/b] an error, or [b]break[/b] the episode "
+                "there.",
+            ),
+        ],
+        "raise",
+    ),
+    "joined": (Annotated[bool, typer.Option("--joined", help="Each file continues the one before it.")], False),
+}
+
+
+def takes_stream_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that say how inputs are read; it gets them as one argument, ``stream``."""
+    offered = {name: option for name, option in STREAM.items() if name not in left_out}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def with_options(**given: Any) -> None:
+            from biosfa.cli._errors import one_line_errors
+
+            with one_line_errors():
+                stream = stream_options(**{name: given.pop(name) for name in offered})
+            command(**given, stream=stream)
+
+        signature = inspect.signature(command)
+        own = [parameter for name, parameter in signature.parameters.items() if name != "stream"]
+        added = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for name, (annotation, default) in offered.items()
+        ]
+        given_first = [parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for parameter in own]
+        with_options.__signature__ = signature.replace(parameters=[*given_first, *added])  # type: ignore[attr-defined]
+        with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
+        del with_options.__wrapped__  # or the signature would be looked for there
+        return with_options
+
+    return decorate
+
+
+def stream_options(columns: str | None = None, episodes: str | None = None, **others: Any) -> "StreamOptions":
+    """The options as a command has them: names in one string, lengths in a file."""
+    from biosfa.io import StreamOptions
+
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    words: dict[str, Any] = {
+        name: str(value) if isinstance(value, StrEnum) else value for name, value in others.items()
+    }
+    return StreamOptions(columns=names, episodes=_episodes(episodes), **words)
+
+
+def _episodes(given: str | None) -> int | str | list[int] | None:
+    """A number of rows, lengths from a file, or the name of a column."""
+    if given is None or (not given.isdigit() and not Path(given).is_file()):
+        return given
+    if given.isdigit():
+        return int(given)
+    words = Path(given).read_text().replace(",", " ").split()
+    if not words or not all(word.isdigit() for word in words):
+        raise ValueError(f"{given} should have the length of each episode, whole numbers with blanks between them")
+    return [int(word) for word in words]
