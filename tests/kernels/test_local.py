@@ -72,7 +72,7 @@ def run_kernel(kernel, problem, mode=None):
     """The kernel on the same stream, cut into chunks."""
     samples = problem["samples"]
     n, P, m = samples.shape
-    interneurons = problem["rule"] == "interneuron"
+    interneurons = Rule.named(problem["rule"]).has_interneurons
     state = initial_state(problem["k"], m, P, float, np.random.RandomState(0), interneurons=interneurons)
     rows = samples[:, 0] if kernel is not streams else samples
     eta, rate = problem["eta"], problem["eta"] / problem["tau"]
@@ -89,7 +89,7 @@ def run_kernel(kernel, problem, mode=None):
 def assert_equal(state, result, m, rule="bio-sfa"):
     assert deviation(state.W[:, :m], result.W) < TOLERANCE
     assert not state.W[:, m:].any()
-    if rule == "interneuron":
+    if Rule.named(rule).has_interneurons:
         assert deviation(state.L, result.L) < TOLERANCE
     else:
         assert deviation(state.M, result.M) < TOLERANCE
@@ -218,7 +218,7 @@ def test_dynamics_of_the_kernel_are_those_of_the_listing(rule):
     """``repeat y ← y + γ(a − My) until convergence``, literally, against the compiled dynamics."""
     samples = np.random.default_rng(0).standard_normal((60, 5))
     starts, eta = np.arange(60) == 0, np.full(60, 1e-2)
-    state = initial_state(3, 5, 1, float, np.random.RandomState(0), interneurons=rule == "interneuron")
+    state = initial_state(3, 5, 1, float, np.random.RandomState(0), interneurons=Rule.named(rule).has_interneurons)
     result = reference.learn(samples, state.W[:, :5], state.M, eta, 0.5, rule=rule, gamma=0.05)
     mode = Mode(center=True, relative=False, normalized=False, euler=True, rule=int(Rule.named(rule)))
     assert sequential.learn(samples, starts, eta, eta / 0.5, 0, mode, state) == 60
