@@ -12,7 +12,9 @@ from .estimators import CuBICA as CuBICA
 from .estimators import OfflineBioSFA as OfflineBioSFA
 from .estimators import OnlineSFA as OnlineSFA
 from .estimators import load as load
+from .exceptions import ConditioningWarning as ConditioningWarning
 from .exceptions import DivergenceError as DivergenceError
+from .exceptions import GiveAwayWarning as GiveAwayWarning
 from .exceptions import InputError as InputError
 from .exceptions import ModelFileError as ModelFileError
 from .exceptions import RankDeficiencyWarning as RankDeficiencyWarning

@@ -36,6 +36,14 @@ class RankDeficiencyWarning(UserWarning):
     """Some columns of the (expanded) input are constant or linear combinations of the others."""
 
 
+class ConditioningWarning(UserWarning):
+    """The columns depend on one another so nearly that few digits of the features are left."""
+
+
+class GiveAwayWarning(UserWarning):
+    """A column hardly changes from row to row, such as a counter or a clock, and is a slow feature by itself."""
+
+
 class InputError(ValueError):
     """A file cannot be read as samples; the message names it and the place in it."""
 

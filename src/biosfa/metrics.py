@@ -14,6 +14,7 @@ from biosfa.typing import Float64Array
 __all__ = [
     "constraint_error",
     "moments",
+    "periods",
     "slowest",
     "slowness",
     "slowness_error",
@@ -83,6 +84,8 @@ def slowness(Y: ArrayLike, lengths: ArrayLike | None = None, lag: int = 1) -> Fl
 def timescales(delta_values: ArrayLike, lag: int = 1) -> Float64Array:
     """Correlation times, in samples, of features that decay exponentially: −lag/ln(1 − δ/2); NaN where δ ≥ 2.
 
+    For a smooth feature this is far too long: a sine of 700 samples would have 25,000. See :func:`periods` for those.
+
     Examples
     --------
     >>> import numpy as np
@@ -93,6 +96,20 @@ def timescales(delta_values: ArrayLike, lag: int = 1) -> Float64Array:
     correlation = 1.0 - np.asarray(delta_values, dtype=np.float64) / 2.0
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(correlation > 0, np.abs(lag / np.log(correlation)), np.nan)
+
+
+def periods(delta_values: ArrayLike, lag: int = 1) -> Float64Array:
+    """Periods, in samples, of sines that have this slowness: 2π lag/√δ, which holds for smooth and slow features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.metrics import periods, slowness
+    >>> periods(slowness(np.sin(2 * np.pi * np.arange(70_000) / 700)[:, None])).round(1)
+    array([700.])
+    """
+    with np.errstate(divide="ignore"):
+        return 2.0 * np.pi * lag / np.sqrt(np.asarray(delta_values, dtype=np.float64))
 
 
 def slowest(X: "ArrayLike | Moments", n_components: int, lengths: ArrayLike | None = None) -> Float64Array:

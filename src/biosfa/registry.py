@@ -49,13 +49,14 @@ class Format(NamedTuple):
     module: str
     reader: str  # function of a path, and of the name of one of several arrays in the file
     writer: str  # class, or function, of a path and the names of the columns
+    has_header: bool = False  # whether the first line may have the names of the columns
 
 
 FORMATS = (
     Format((".npy",), "_numpy", "open_npy", "NpyWriter"),
     Format((".npz",), "_numpy", "open_npz", "NpzWriter"),
-    Format((".csv", ".txt", ".dat"), "_text", "open_text", "TextWriter"),
-    Format((".tsv",), "_text", "open_text", "create_tsv"),
+    Format((".csv", ".txt", ".dat"), "_text", "open_text", "TextWriter", has_header=True),
+    Format((".tsv",), "_text", "open_text", "create_tsv", has_header=True),
     Format((".parquet",), "_parquet", "open_parquet", "ParquetWriter"),
     Format((".h5", ".hdf5"), "_stores", "open_hdf5", "Hdf5Writer"),
     Format((".zarr",), "_stores", "open_zarr", "ZarrWriter"),

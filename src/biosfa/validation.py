@@ -42,6 +42,7 @@ def check_samples(
     if plain:
         checked: FloatArray = X  # type: ignore[assignment]
     else:
+        _refuse_times(X)
         checked = validate_data(
             estimator,
             X,
@@ -66,6 +67,19 @@ def check_samples(
             f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first{advice}."
         )
     return checked
+
+
+def _refuse_times(X: Any) -> None:
+    """Raise ValueError for columns of dates or durations: a clock is slower than any feature."""
+    kinds: dict[Any, Any] = {}
+    if hasattr(X, "schema") and hasattr(X, "columns"):  # polars
+        kinds = {name: kind for name, kind in zip(X.columns, X.dtypes, strict=True) if kind.is_temporal()}
+    elif hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas
+        kinds = {name: kind for name, kind in zip(X.columns, X.dtypes, strict=True) if kind.kind in "mM"}
+    elif getattr(getattr(X, "dtype", None), "kind", "") in "mM" and hasattr(X, "dtype"):
+        raise ValueError(f"X holds {X.dtype}, which are no samples: give times as numbers, or leave them out")
+    for name, kind in kinds.items():
+        raise ValueError(f"column {name!r} of X holds {kind}, which are no samples: leave it out")
 
 
 def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: IntArray | None) -> Any:

@@ -14,3 +14,11 @@ def listed(names: Iterable[object]) -> str:
 def counted(n: int, noun: str) -> str:
     """A number of things, in the plural if there are several."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in one unit that suits it."""
+    for unit, size in (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.3g} {unit}s"
+    return f"{seconds:.3g} seconds"

@@ -5,6 +5,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from deeptime.decomposition import TICA
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import PolynomialFeatures
 
 import biosfa
-from biosfa import SFA, RankDeficiencyWarning, metrics
+from biosfa import SFA, ConditioningWarning, GiveAwayWarning, RankDeficiencyWarning, metrics
 from tests.conftest import slow_mixture
 
 
@@ -81,7 +82,9 @@ def test_differences_do_not_cross_episodes():
     rng = np.random.default_rng(0)
     noise = 0.1 * rng.standard_normal((200, 1))
     X = np.concatenate([noise[:100] + 50, noise[100:] - 50])
-    joined, split = SFA().fit(X), SFA().fit(X, lengths=[100, 100])
+    joined = SFA().fit(X)
+    with pytest.warns(GiveAwayWarning, match="constant within episodes"):
+        split = SFA().fit(X, lengths=[100, 100])
     jump = 100.0**2 / X.var()
     assert joined.delta_values_[0] * 199 - split.delta_values_[0] * 198 == pytest.approx(jump, rel=0.01)
 
@@ -240,3 +243,33 @@ def test_a_loaded_model_has_its_solution_and_solves_again_only_after_more_learni
     assert solved == [500]
     assert loaded.partial_fit(X[500:]).delta_values_.shape == (2,)
     assert solved == [500, len(X)]
+
+
+def test_the_score_is_that_of_the_lag_and_not_defined_without_variance(X):
+    for lag in (1, 7):
+        sfa = SFA(2, lag=lag).fit(X)
+        assert sfa.score(X) == pytest.approx(-sfa.delta_values_.mean(), rel=1e-9)
+    for constant in (np.full((50, X.shape[1]), 0.1), np.zeros((50, X.shape[1]))):
+        with pytest.raises(ValueError, match="do not vary on X"):
+            sfa.score(constant)
+
+
+@pytest.mark.parametrize(("tilt", "digits"), [(1e-6, 3), (1e-7, 1)])
+def test_columns_that_nearly_depend_on_others_are_warned_about_with_the_digits_left(X, tilt, digits):
+    """Two equal columns but for noise of this size have correlations of condition 4/tilt²."""
+    noise = np.random.default_rng(0).standard_normal(len(X))
+    near = np.column_stack([X, X[:, 0] / X[:, 0].std() + tilt * noise])
+    with pytest.warns(ConditioningWarning, match=f"about {digits} digit"):
+        SFA(2).fit(near)
+
+
+def test_a_counter_a_clock_and_what_is_constant_within_episodes_are_named(X):
+    n = len(X)
+    lengths = [n // 2, n - n // 2]
+    frame = pd.DataFrame(X, columns=[f"ch{i}" for i in range(X.shape[1])])
+    frame["count"] = np.arange(n)
+    frame["run"] = np.repeat([0.0, 1.0], lengths)
+    with pytest.warns(GiveAwayWarning, match="count, run: changes from row to row no more than a counter"):
+        SFA(2).fit(frame, lengths=lengths)
+    frame = frame.drop(columns=["count", "run"]).assign(year=np.sin(2 * np.pi * np.arange(n) / n))
+    SFA(2).fit(frame)  # one period of a sine comes back

@@ -126,7 +126,7 @@ def test_files_and_anything_that_gives_slices(tmp_path):
     assert loaded.get_params(deep=False) == hierarchy.get_params(deep=False)
     np.testing.assert_array_equal(loaded.delta_values_[1][0], hierarchy.delta_values_[1][0])
     SFA(1).fit(frames.reshape(300, -1)[:, :3].astype(float)).save(tmp_path / "sfa.safetensors")
-    with pytest.raises(ModelFileError, match="holds a SFA"):
+    with pytest.raises(ModelFileError, match="holds SFA, not"):
         HierarchicalSFA.load(tmp_path / "sfa.safetensors")
 
 

@@ -3,6 +3,7 @@
 import h5py
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import zarr
 from hypothesis import given
@@ -399,9 +400,10 @@ def test_blocks_of_nothing_do_not_end_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr("biosfa.io.tables._text.BLOCK_BYTES", 64)
     path = tmp_path / "x.tsv"
     path.write_text("a\tb\n1\t2\n" + "\t\n" * 100 + "\n" * 100 + "3\t4\nx\t5\n")
-    chunks = iter(open_stream(path, missing="break"))
+    path.write_text("a\tb\n1\t2\n" + "\n" * 200 + "3\t4\nx\t5\n")
     with pytest.raises(InputError, match=r"line 204, column 'a': 'x' is not a number"):
-        list(chunks)
+        list(open_stream(path))
+    path.write_text("a\tb\n1\t2\n" + "\t\n" * 100 + "\n" * 100 + "3\t4\nx\t5\n")
     path.write_text(path.read_text().replace("x", "7"))
     samples, starts = joined(open_stream(path, missing="break"))
     np.testing.assert_array_equal(samples, [[1, 2], [3, 4], [7, 5]])
@@ -440,7 +442,7 @@ def test_a_damaged_archive_and_other_files(tmp_path, X):
     with pytest.raises(InputError, match="not text in UTF-8"):
         open_stream(tmp_path / "wide.csv")
     (tmp_path / "t.csv").write_text("t,a\n,1\n,2\n")
-    with pytest.raises(InputError, match="time jumps by nan"):
+    with pytest.raises(InputError, match="the time is missing"):
         list(open_stream(tmp_path / "t.csv", time="t"))
     (tmp_path / "comma.csv").write_text("a;b\n1,5;2\n")
     with pytest.raises(InputError, match="write decimals with a point"):
@@ -466,3 +468,104 @@ def test_warnings_point_to_the_caller(X):
     with pytest.warns(ShortEpisodeWarning) as said:
         SFA(2).fit(X, lengths=[1, len(X) - 1])
     assert said[0].filename == __file__
+
+
+def good_rows(chunks):
+    """Rows that come before the error."""
+    rows = []
+    with pytest.raises(InputError) as caught:
+        rows.extend(chunk.samples for chunk in chunks)
+    return np.concatenate(rows), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [("1,ERR", "'ERR' is not a number"), ("1,2,3", "3 columns where 2"), ("1,", "nan"), ("1,inf", "no measurement")],
+)
+@pytest.mark.parametrize("n_good", [1, 2000])
+def test_every_good_line_before_a_bad_one_is_given(bad, message, n_good, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n" + "".join(f"{i},{i}\n" for i in range(n_good)) + bad + "\n5,6\n")
+    rows, error = good_rows(open_stream(path))
+    np.testing.assert_array_equal(rows[:, 0], np.arange(n_good))
+    assert message in error
+    assert f"line {n_good + 2}" in error
+
+
+def test_a_cell_that_is_no_number_can_be_a_gap(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n3,ERR\n5,6\n7,8\n")
+    *_, last = chunks = list(open_stream(path, missing="break"))
+    samples, starts = joined(chunks)
+    np.testing.assert_array_equal(samples, [[1, 2], [5, 6], [7, 8]])
+    np.testing.assert_array_equal(starts, [True, True, False])
+    assert (last.position.n_skipped, last.position.n_broken) == (1, 2)
+    path.write_text("a,b\n" + "1,on\n" * 30)
+    with pytest.raises(InputError, match="column 'b': there are no numbers in it, but words such as 'on'"):
+        list(open_stream(path, missing="break"))
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "first"),
+    [
+        ("2026-11-16 12:30:00,-20,1068\n2026-11-16 12:31:00,-21,1067\n", ["x0", "x1", "x2"], [-20, 1068]),
+        ("16.11.2026 12:30,1.5,2\n16.11.2026 12:31,1.6,3\n", ["x0", "x1", "x2"], [1.5, 2]),
+        ("12:30:00,1,2\n12:30:01,3,4\n", ["x0", "x1", "x2"], [1, 2]),
+        ("time,a,b\n2026-11-16,1,2\n2026-11-17,3,4\n", ["time", "a", "b"], [1, 2]),
+        ("run,1,2\nrun,3,4\n", ["x0", "x1", "x2"], [1, 2]),  # words over words are labels
+        ("t,1,2\n0,3,4\n", ["t", "1", "2"], [3, 4]),  # words over numbers are names
+        (",1,2\n0,3,4\n", ["x0", "x1", "x2"], [1, 2]),  # a missing value
+        ("NaT,1,2\n0,3,4\n", ["x0", "x1", "x2"], [1, 2]),
+    ],
+)
+def test_a_first_line_is_a_header_or_a_sample(text, names, first, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    stream = open_stream(path, columns=[1, 2])
+    assert stream.feature_names == names[1:]
+    np.testing.assert_array_equal(next(iter(stream)).samples[0], first)
+
+
+def test_an_unclear_first_line_is_asked_about(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("1.0,2.O,3.0\n4.0,5.0,6.0\n")
+    with pytest.raises(InputError, match=r"not clear whether line 1 is a header.*--no-header"):
+        open_stream(path)
+    assert open_stream(path, header=True).feature_names == ["1.0", "2.O", "3.0"]
+    with pytest.raises(InputError, match=r"'2\.O' is not a number"):
+        list(open_stream(path, header=False))
+    np.save(tmp_path / "x.npy", np.zeros((3, 2)))
+    with pytest.raises(InputError, match="no text file"):
+        open_stream(tmp_path / "x.npy", header=False)
+
+
+def test_a_column_given_by_number_is_never_taken_for_a_name(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("1,0,2\n5,6,7\n8,9,10\n")
+    assert open_stream(path, columns=[0], header=True).feature_names == ["1"]
+    assert open_stream(path, columns=["0"], header=True).feature_names == ["0"]
+
+
+@pytest.mark.parametrize("as_words", [False, True])
+@pytest.mark.parametrize("library", [pd, pl])
+def test_frames_have_times_and_labels(library, as_words, X, tmp_path):
+    """A frame and the Parquet file of the same table give the same stream."""
+    times = pd.date_range("2026-11-16", periods=len(X), freq="s")
+    times = times[:100].append(times[100:] + pd.Timedelta("1h"))
+    columns = {name: X[:, i] for i, name in enumerate(NAMES)}
+    runs = ["a"] * 50 + ["b"] * (len(X) - 50)
+    pandas = pd.DataFrame({"when": times.astype(str) if as_words else times, "run": runs, **columns})
+    frame = pandas if library is pd else pl.from_pandas(pandas)
+    pandas.to_parquet(tmp_path / "x.parquet")
+    options = {"time": "when", "episodes": "run", "missing": "break"}
+    for source in (frame, tmp_path / "x.parquet"):
+        samples, starts = joined(open_stream(source, **options))
+        np.testing.assert_array_equal(samples, X)
+        np.testing.assert_array_equal(np.flatnonzero(starts), [0, 50, 100])
+    with pytest.raises(InputError, match=r"jumps by 60 minutes, where steps up to 1\.5 seconds are usual \(max_step"):
+        list(open_stream(frame, time="when", episodes="run"))
+    if not as_words:
+        with pytest.raises(InputError, match=r"column 'when': timestamp.* is not a number"):
+            list(open_stream(frame, episodes="run"))
+        with pytest.raises(ValueError, match=r"column 'when' of X holds .* no samples"):
+            SFA(1).fit(frame[["when", *NAMES]])

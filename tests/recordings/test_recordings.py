@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from biosfa.io import open_stream
 from biosfa.io.model_file import read_model
 from biosfa.recordings.live import Answers
 from biosfa.recordings.picture import plot
-from biosfa.recordings.run import FitOptions, Run
+from biosfa.recordings.run import FitOptions, Run, interruptible
 from tests.conftest import slow_mixture
 
 BIOSFA = [sys.executable, "-m", "biosfa"]
@@ -71,7 +72,8 @@ def test_from_a_file_to_features_and_pictures(folder, X, tmp_path):
     assert "20,000 samples" in text
     assert "weights are finite, rank 6 of 6 columns" in text
     done = run("plot", "slow.safetensors", folder / "x.npy", cwd=tmp_path)
-    assert "2 of 2 features are slower than any of inputs shuffled in time" in done.stdout
+    assert "2 of 2 features are slower than columns with their own spectra would give" in done.stdout
+    assert "2 of 2 features are slower than inputs shuffled in time would give" in done.stdout
     assert (tmp_path / "slow.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["slow.png", "slow.safetensors", "y.npy"]
     assert "slow.safetensors is finished" in line_of_error(run("resume", "slow.safetensors", code=1, cwd=tmp_path))
@@ -81,7 +83,11 @@ def test_gaps_names_and_constants(folder, X, tmp_path):
     out = tmp_path / "slow.safetensors"
     arguments = ["fit", folder / "x.csv", "-k", 2, "--time", "t", "--out", out]
     assert "x.csv, line 702, column 'c': nan" in line_of_error(run(*arguments, "--max-step", 9, code=1))
-    assert "x.csv, line 9002: time jumps by 0.11" in line_of_error(run(*arguments, code=1))
+    jumps = pd.read_csv(folder / "x.csv").dropna()
+    jumps.to_csv(tmp_path / "jumps.csv", index=False)
+    done = run("fit", tmp_path / "jumps.csv", "-k", 2, "--time", "t", "--out", out, code=1)
+    assert "jumps.csv, line 702: time jumps by 0.03" in line_of_error(done)
+    (tmp_path / "jumps.csv").unlink()
     assert list(tmp_path.iterdir()) == []
     done = run(*arguments, "--missing", "break")
     assert "gaps: 2 rows skipped, 4 pairs of consecutive rows parted" in done.stdout
@@ -174,6 +180,34 @@ def test_each_line_is_answered_at_once_and_the_model_is_kept(X, tmp_path):
     np.testing.assert_allclose(net.components_, expected.components_, rtol=1e-7)
 
 
+def test_a_stream_answers_and_learns_every_good_line_before_a_bad_one(X, tmp_path):
+    lines = "\n".join(",".join(map(repr, x.tolist())) for x in X[:2000]) + "\n"
+    done = run("stream", "-k", 2, "--model", tmp_path / "live", input=lines + "1,2,ERR,4,5,6\n", code=1)
+    assert len(done.stdout.splitlines()) == 2001  # with the header
+    assert "line 2001, column 2: 'ERR' is not a number" in line_of_error(done)
+    assert biosfa.load(tmp_path / "live").n_samples_seen_ == 2000
+    done = run("stream", "-k", 2, "--missing", "break", input=lines + "1,2,ERR,4,5,6\n" + lines)
+    assert len(done.stdout.splitlines()) == 4002
+    assert done.stdout.splitlines()[2001] == "nan,nan"
+    assert "gaps: 1 row skipped, 2 pairs" in done.stderr
+
+
+def test_a_step_that_computes_for_long_does_not_keep_ctrl_c_waiting():
+    def steps():
+        yield 1
+        time.sleep(60.0)  # an eigenproblem, which hears nothing
+        yield 2
+
+    begin, stopped = time.monotonic(), []
+    going = interruptible(steps(), lambda: bool(stopped))
+    assert next(going) == 1
+    stopped.append("Ctrl-C")
+    with pytest.raises(KeyboardInterrupt):
+        next(going)
+    assert time.monotonic() - begin < 2.0
+    assert list(interruptible(iter([1, 2]), lambda: False)) == [1, 2]
+
+
 def test_a_stream_goes_on_with_the_solver_of_its_model(X, tmp_path):
     lines = "\n".join(",".join(map(repr, x.tolist())) for x in X[:40]) + "\n"
     keep = tmp_path / "live"
@@ -246,7 +280,13 @@ def test_a_checkpoint_is_not_taken_for_another_input_or_command(X, tmp_path, mon
     assert "4,000 rows of pass 1" in text or "5,000 rows of pass 1" in text
     np.save(tmp_path / "x.npy", X[1:])
     assert "has changed since" in line_of_error(run("resume", out, code=1))
-    run("fit", tmp_path / "x.npy", "-k", 2, "--out", out)
+    before = Path(f"{out}.checkpoint").read_bytes()
+    for k in (2, 30):  # another fit, and one that would fail
+        done = run("fit", tmp_path / "x.npy", "-k", k, "--out", out, code=1)
+        assert "is the checkpoint of a fit with other settings or inputs" in line_of_error(done)
+        assert Path(f"{out}.checkpoint").read_bytes() == before
+    run("fit", tmp_path / "x.npy", "-k", 2, "--out", out, "--overwrite")
+    assert not Path(f"{out}.checkpoint").exists()
     np.testing.assert_allclose(biosfa.load(out).delta_values_, SFA(2).fit(X[1:]).delta_values_, rtol=1e-9)
 
 
@@ -378,4 +418,13 @@ def test_slowness_is_drawn_at_the_lag_of_the_model(X, tmp_path):
     for model in (SFA(2, lag=30), SFA(2, lag=3, n_delays=2)):
         found = plot(model.fit(X), open_stream(X), tmp_path / "picture.png")
         np.testing.assert_allclose(found.delta_values, model.delta_values_, rtol=1e-9)
-        assert found.surrogates.shape == (20, 2)
+        assert found.own_spectra.shape == found.shuffled.shape == (20, 2)
+
+
+def test_independent_channels_share_nothing_slow_though_all_are_slower_than_noise(tmp_path):
+    """Ten AR(1) channels, of ten time constants; then three sources that ten channels share."""
+    separate = slow_mixture(10_000, times=np.geomspace(5, 100, 10), n_noise=0, seed=3)
+    for X, shared, slow in ((separate[0], 0, 10), (slow_mixture(10_000, seed=4)[1], 3, 3)):
+        found = plot(SFA(10).fit(X), open_stream(X), tmp_path / "picture.png")
+        assert found.shared.sum() == shared
+        assert found.slow.sum() >= slow

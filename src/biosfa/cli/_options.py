@@ -83,6 +83,15 @@ STREAM: dict[str, tuple[Any, Any]] = {
         ],
         "raise",
     ),
+    "header": (
+        Annotated[
+            bool | None,
+            typer.Option(
+                "--header/--no-header", help="Whether the first line of text has names.", show_default="its cells tell"
+            ),
+        ],
+        None,
+    ),
     "joined": (Annotated[bool, typer.Option("--joined", help="Each file continues the one before it.")], False),
 }
 
@@ -119,11 +128,17 @@ def stream_options(columns: str | None = None, episodes: str | None = None, **ot
     """The options as a command has them: names in one string, lengths in a file."""
     from biosfa.io import StreamOptions
 
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    names = None if columns is None else [_column(name.strip()) for name in columns.split(",")]
+    others |= {name: _column(others[name]) for name in ("time",) if others.get(name) is not None}
     words: dict[str, Any] = {
         name: str(value) if isinstance(value, StrEnum) else value for name, value in others.items()
     }
     return StreamOptions(columns=names, episodes=_episodes(episodes), **words)
+
+
+def _column(word: str) -> str | int:
+    """A column by its name or, if it is given in digits, by its number."""
+    return int(word) if word.isdigit() else word
 
 
 def _episodes(given: str | None) -> int | str | list[int] | None:

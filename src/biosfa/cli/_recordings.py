@@ -35,6 +35,9 @@ def fit(
     epochs: Annotated[int, typer.Option(min=1, help="With online and bio: passes over the input.")] = 1,
     seed: Seed = 0,
     checkpoint_every: CheckpointEvery = 30.0,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Give up the checkpoint of another fit to the same model file.")
+    ] = False,
     *,
     stream: "StreamOptions",
 ) -> None:
@@ -57,7 +60,7 @@ def fit(
             seed=seed,
             stream=stream,
         )
-        _fit(run.begin(options, out), checkpoint_every)
+        _fit(run.begin(options, out, overwrite=overwrite), checkpoint_every)
 
 
 def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
@@ -108,11 +111,11 @@ def plot(
     out: Annotated[
         Path | None, typer.Option(help="Picture to write: .png, .svg or .pdf.", show_default="MODEL.png")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the shuffling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the made inputs.")] = 0,
     *,
     stream: "StreamOptions",
 ) -> None:
-    """Draw slow features over time, how slow they are beside inputs shuffled in time, and their weights.
+    """Draw slow features over time, how slow they are beside what chance gives, and their weights.
 
     Looks at the first 100,000 samples.
     """
@@ -122,8 +125,12 @@ def plot(
         slow = features.slow_model(str(model))
         target = out or model.with_suffix(".png")
         found = picture.plot(slow, features.stream_for(slow, inputs, stream), target, seed=seed)
-        n_real, n_features = int(found.real.sum()), len(found.real)
-        print(f"{n_real} of {n_features} features are slower than any of inputs shuffled in time")
+        n_features = len(found.delta_values)
+        print(
+            f"{int(found.shared.sum())} of {n_features} features are slower than columns with their own spectra would "
+            "give: columns share them"
+        )
+        print(f"{int(found.slow.sum())} of {n_features} features are slower than inputs shuffled in time would give")
         print(f"picture: {target}")
 
 

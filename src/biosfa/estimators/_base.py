@@ -25,6 +25,8 @@ from biosfa.signal import Reduction, SignalPath, delayed_names
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import FLOATS, check_choice, check_count, check_samples, keep_index, unchanged_on_error
 
+ROUNDING = 64.0  # variation of a feature by less, in units of the precision and of its size, is rounding
+
 
 class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Base of the estimators whose features are linear in a delayed and expanded signal.
@@ -331,12 +333,23 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self.fit(X, lengths=lengths).transform(X, lengths=lengths)
 
     def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
-        """Minus the mean slowness of the features of X: greater is better, as model selection wants it."""
+        """Minus the mean slowness of the features of X at the model's lag: greater is better.
+
+        Raises
+        ------
+        ValueError
+            If a feature does not vary on X: its slowness is not defined.
+        """
         Y = np.asarray(self.transform(X, lengths=lengths))
         cut = [len(Y)] if lengths is None else [max(0, int(n) - self.n_delays + 1) for n in np.asarray(lengths)]
         starts = episode_starts(len(Y), [n for n in cut if n > 0], open_episode=False)
         rest = without_missing(Y, starts, rows_with_nan(Y), broken=False)
-        return -float(np.mean(metrics.slowness(rest.samples, lengths=episode_lengths(rest.starts))))
+        spread = np.ptp(rest.samples, axis=0) if len(rest.samples) else np.zeros(Y.shape[1])
+        rounding = ROUNDING * float(np.finfo(Y.dtype).eps)
+        if not (spread > rounding * np.abs(rest.samples).max(initial=0.0, axis=0)).all():
+            raise ValueError("the features do not vary on X, so that they have no slowness: give more varied samples")
+        lag = getattr(self, "lag", 1)
+        return -float(np.mean(metrics.slowness(rest.samples, lengths=episode_lengths(rest.starts), lag=lag)))
 
     @property
     def _n_features_out(self) -> int:
@@ -384,7 +397,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Read a model that :meth:`save` wrote; ``parameters`` replace those it was saved with."""
         estimator = load(path, **parameters)
         if not isinstance(estimator, cls):
-            raise ModelFileError(f"{os.fspath(path)} holds a {type(estimator).__name__}, not a {cls.__name__}")
+            raise ModelFileError(f"{os.fspath(path)} holds {type(estimator).__name__}, not {cls.__name__}")
         return estimator
 
     @abstractmethod

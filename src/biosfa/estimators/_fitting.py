@@ -115,8 +115,13 @@ class Fitting:
         """Rows gone through, in all passes."""
         return self.passes_made * self.end.n_rows + (0 if self.position is None else self.position.n_rows)
 
-    def steps(self) -> Iterator[Chunk]:
-        """Do the work, a chunk at a time; what was done can be kept after each.
+    @property
+    def about_to_finish(self) -> bool:
+        """Whether all is learned, and features are still to be found."""
+        return self.epoch == self._estimator.n_epochs
+
+    def steps(self) -> Iterator[Chunk | None]:
+        """Do the work, a chunk at a time; what was done can be kept after each, and before the finish (None).
 
         Raises
         ------
@@ -149,6 +154,7 @@ class Fitting:
             self._estimator.end_episode()
             self.episodes.close()
             self.epoch += 1
+        yield None
         self._estimator._finish(self.end, self.episodes)
 
     def _chunks(self) -> Iterator[Chunk]:

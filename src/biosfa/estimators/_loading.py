@@ -46,7 +46,7 @@ def load_model(name: str, model: Model, **parameters: Any) -> Any:
     if model.kind == KIND:
         raise ModelFileError(f"{name} is a checkpoint, not a model: resume what it belongs to")
     if home is None:
-        raise ModelFileError(f"{name} holds a {model.kind!r}, which this version of biosfa does not know")
+        raise ModelFileError(f"{name} holds {model.kind!r}, which this version of biosfa does not know")
     for array_name, array in model.arrays.items():
         if not np.isfinite(array).all():
             raise ModelFileError(f"{name} is damaged: its array {array_name} is not finite")

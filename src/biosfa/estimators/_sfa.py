@@ -11,12 +11,18 @@ from biosfa import metrics
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._memory import check_memory
-from biosfa.exceptions import RankDeficiencyWarning
+from biosfa.exceptions import ConditioningWarning, GiveAwayWarning, RankDeficiencyWarning
 from biosfa.io import Position, Stream
 from biosfa.kernels.exact import Moments, accumulate, block_rows, dependent_columns, redundant_columns, slow_directions
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.validation import check_count, check_positive, checked_array
-from biosfa.wording import listed
+from biosfa.wording import counted, listed
+
+# Condition number of the correlations beyond which digits are lost that people would miss.
+ILL_CONDITIONED = 1e11
+
+# Slowness times n² of what only drifts over n rows: a ramp has 12, one period of a sine 39.
+RAMP = 15.0
 
 
 class SFA(SlowFeatureEstimator):
@@ -130,6 +136,10 @@ class SFA(SlowFeatureEstimator):
             If columns are constant or linear combinations of others.
         ShortEpisodeWarning
             If episodes are too short to learn from.
+        ConditioningWarning
+            If columns depend on one another so nearly that few digits are left.
+        GiveAwayWarning
+            If a column is a counter, a clock, or constant within episodes.
 
         Raises
         ------
@@ -151,6 +161,8 @@ class SFA(SlowFeatureEstimator):
                 "ask for fewer, or give more varied samples"
             )
         self._warn_of_rank(solution)
+        self._warn_of_condition(solution)
+        self._warn_of_give_aways(episodes)
         super()._finish(position, episodes)
 
     def partial_fit(
@@ -301,7 +313,8 @@ class SFA(SlowFeatureEstimator):
         enough = 0 < (self.n_components or 1) <= found.rank
         kept = len(found.directions) if enough else 0
         redundant = redundant_columns(C_xx, found.rank)
-        return Solution.of(moments, found.directions[:kept], found.delta_values[:kept], found.rank, redundant)
+        solution = Solution.of(moments, found.directions[:kept], found.delta_values[:kept], found.rank, redundant)
+        return solution._replace(condition=found.condition)
 
     def _warn_of_rank(self, solution: "Solution") -> None:
         m, n = self._moments.n_features, self._moments.n_samples
@@ -322,6 +335,33 @@ class SFA(SlowFeatureEstimator):
             RankDeficiencyWarning,
             stacklevel=6,
         )
+
+    def _warn_of_condition(self, solution: "Solution") -> None:
+        if solution.condition < ILL_CONDITIONED:
+            return
+        digits = max(0, int(-np.log10(np.finfo(np.float64).eps * solution.condition)))
+        warnings.warn(
+            f"the correlations of the (expanded) columns have a condition number of {solution.condition:.0e}: about "
+            f"{counted(digits, 'digit')} of the features are left. Leave out columns that nearly depend on others, "
+            "reduce them with pca=N (--pca N), or use ridge=1e-9",
+            ConditioningWarning,
+            stacklevel=6,
+        )
+
+    def _warn_of_give_aways(self, episodes: Episodes) -> None:
+        """A ramp over an episode of n rows has the slowness 12/n², and no signal that comes back has less."""
+        moments, mean_length = self._moments, self._moments.n_samples / max(1, episodes.n_episodes)
+        variance = np.diag(moments.covariance)
+        slowness = np.diag(moments.difference_covariance) / np.where(variance > 0.0, variance, 1.0) / self.lag**2
+        given_away = (variance > 0.0) & (slowness < RAMP / mean_length**2)
+        if given_away.any():
+            warnings.warn(
+                f"{listed(self.expanded_feature_names()[given_away])}: changes from row to row no more than a counter "
+                "or a clock does, or is constant within episodes. It makes a slow feature by itself: leave it out, "
+                "unless that is meant",
+                GiveAwayWarning,
+                stacklevel=6,
+            )
 
     def _scalars(self) -> dict[str, Any]:
         return {"n_samples": self._moments.n_samples, "n_pairs": self._moments.n_pairs}
@@ -369,6 +409,7 @@ class Solution(NamedTuple):
     delta_values: Float64Array
     rank: int
     redundant_features: IntArray
+    condition: float = 1.0  # of the correlations
 
     @classmethod
     def of(

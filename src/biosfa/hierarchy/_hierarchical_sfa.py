@@ -213,9 +213,9 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     @classmethod
     def _from_model(cls, path: str, model: Model, parameters: dict[str, Any] | None = None) -> Self:
         if parameters:
-            raise TypeError(f"{path} holds a {model.kind}: its parameters cannot be replaced while loading")
+            raise TypeError(f"{path} holds {model.kind}: its parameters cannot be replaced while loading")
         if model.kind != cls.__name__:
-            raise ModelFileError(f"{path} holds a {model.kind}, not a {cls.__name__}")
+            raise ModelFileError(f"{path} holds {model.kind}, not {cls.__name__}")
         settings, arrays = model.settings, model.arrays
         try:
             layers = [Layer.from_description(path, layer) for layer in settings["layers"]]

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from biosfa.episodes import rows_with_nan, without_missing
 from biosfa.exceptions import InputError
-from biosfa.io.tables import Block, Cursor, Sliced, Table, is_table, open_table
+from biosfa.io.tables import Block, Cursor, Frame, Sliced, Table, Wrong, is_table, open_table
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
-from biosfa.wording import listed
+from biosfa.wording import duration, listed
 
 CHUNK_BYTES = 2**23
 CHUNK_ROWS = 64  # at least, however many columns there are
@@ -63,6 +63,7 @@ class StreamOptions:
     episodes: int | str | Sequence[int] | None = None
     missing: str = "raise"
     joined: bool = False
+    header: bool | None = None
 
     def __post_init__(self) -> None:
         if self.missing not in ("raise", "break"):
@@ -126,6 +127,7 @@ class Stream:
         self._max_step = options.max_step
         self._missing = options.missing
         self._joined = options.joined
+        self._header = options.header
         episodes = options.episodes
         self._label = episodes if isinstance(episodes, str) else None
         self._every = episodes if isinstance(episodes, int) else None
@@ -144,6 +146,12 @@ class Stream:
     def n_features(self) -> int:
         """Columns of a sample."""
         return len(self.feature_names)
+
+    @property
+    def n_rows(self) -> int | None:
+        """Rows of all inputs, None if only reading them would tell."""
+        rows = [self._open(index).n_rows for index in range(len(self._sources))]
+        return None if None in rows else sum(n for n in rows if n is not None)
 
     def __repr__(self) -> str:
         names = [source.name if isinstance(source, Table) else os.fspath(source) for source in self._sources]
@@ -165,6 +173,11 @@ class Stream:
             table = self._open(index)
             features, labels = self._find_columns(table)
             for block in table.blocks(at.cursor, self.chunk_size, features, labels):
+                wrong = self._first_wrong(table, block)
+                if wrong is not None:
+                    if wrong.row > 0:  # the good rows before it come first
+                        yield self._chunk(table, _first_rows(block, wrong.row), at)
+                    raise InputError(wrong.message)
                 chunk = self._chunk(table, block, at)
                 at = chunk.position
                 yield chunk
@@ -207,10 +220,11 @@ class Stream:
             starts[0] |= at.label is not None and _label(label[0]) != at.label
             after = replace(after, label=_label(label[-1]))
         if self._time is not None:
-            starts, after = self._find_jumps(table, block, _seconds(labels[0]), starts, after)
+            dates = labels[0].dtype.kind not in "iuf"
+            starts, after = self._find_jumps(table, block, _seconds(labels[0]), starts, after, dates=dates)
         if all_finite(block.samples.reshape(-1)) and not at.broken:
             return Chunk(block.samples, starts, None, after)
-        unbroken = without_missing(block.samples, starts, self._find_missing(table, block), broken=at.broken)
+        unbroken = without_missing(block.samples, starts, rows_with_nan(block.samples), broken=at.broken)
         after = replace(
             after,
             broken=unbroken.broken,
@@ -220,7 +234,7 @@ class Stream:
         return Chunk(unbroken.samples, unbroken.starts, unbroken.kept, after)
 
     def _find_jumps(
-        self, table: Table, block: Block, time: Float64Array, starts: BoolArray, after: Position
+        self, table: Table, block: Block, time: Float64Array, starts: BoolArray, after: Position, *, dates: bool
     ) -> tuple[BoolArray, Position]:
         """Where time does not go on as usual, an episode begins."""
         steps = np.diff(time, prepend=np.nan if after.time is None else after.time)
@@ -231,37 +245,39 @@ class Stream:
         jumps = ~starts & ~((steps > 0) & (steps <= (np.inf if max_step is None else max_step)))
         if jumps.any() and self._missing == "raise":
             row = int(np.flatnonzero(jumps)[0])
-            usual_steps = "" if max_step is None else f", where steps up to {max_step:.4g} are usual"
+            where = f"{table.name}, {table.counts} {block.place(row)}"
             raise InputError(
-                f"{table.name}, {table.counts} {block.place(row)}: time jumps by {steps[row]:.4g}{usual_steps}. "
+                f"{where}: {_jump(float(steps[row]), max_step, dates=dates)}. "
                 'missing="break" (--missing break) ends the episode there'
             )
         n_broken = after.n_broken + int(np.count_nonzero(jumps))
         return starts | jumps, replace(after, time=float(time[-1]), max_step=max_step, n_broken=n_broken)
 
-    def _find_missing(self, table: Table, block: Block) -> BoolArray:
-        """Rows that have a NaN."""
-        wrong = ~np.isfinite(block.samples)
+    def _first_wrong(self, table: Table, block: Block) -> Wrong | None:
+        """The first row that ends the stream: it has no number, a NaN that may not be, or something infinite."""
+        if all_finite(block.samples.reshape(-1)):
+            return None
+        forbidden = ~np.isfinite(block.samples)
         if self._missing == "break":
-            wrong &= ~np.isnan(block.samples)
-        if wrong.any():
-            row, column = (int(i) for i in np.argwhere(wrong)[0])
-            value = block.samples[row, column]
-            advice = (
-                '. missing="break" (--missing break) leaves such rows out and ends the episode there'
-                if np.isnan(value)
-                else ", which is no measurement"
-            )
-            raise InputError(
-                f"{table.name}, {table.counts} {block.place(row)}, column {self.feature_names[column]!r}: "
-                f"{value}{advice}"
-            )
-        return rows_with_nan(block.samples)
+            forbidden &= ~np.isnan(block.samples)
+        if not forbidden.any():
+            return None
+        row, column = (int(i) for i in np.argwhere(forbidden)[0])
+        if block.wrong is not None and block.wrong.row <= row:
+            return block.wrong
+        value = block.samples[row, column]
+        advice = (
+            '. missing="break" (--missing break) leaves such rows out and ends the episode there'
+            if np.isnan(value)
+            else ", which is no measurement"
+        )
+        where = f"{table.name}, {table.counts} {block.place(row)}, column {self.feature_names[column]!r}"
+        return Wrong(row, f"{where}: {value}{advice}")
 
     def _open(self, index: int) -> Table:
         if self._opened is None or self._opened[0] != index:
             source = self._sources[index]
-            self._opened = index, source if isinstance(source, Table) else open_table(source)
+            self._opened = index, source if isinstance(source, Table) else open_table(source, header=self._header)
         return self._opened[1]
 
     def _find_columns(self, table: Table) -> tuple[list[int], list[int]]:
@@ -290,6 +306,7 @@ def open_stream(
     episodes: int | str | ArrayLike | None = None,
     missing: str = "raise",
     joined: bool = False,
+    header: bool | None = None,
 ) -> Stream:
     """Samples from files of any size, as a stream that the estimators' ``fit`` takes, or chunk by chunk.
 
@@ -315,6 +332,9 @@ def open_stream(
         episode there and leave rows with a NaN out.
     joined : bool, default=False
         Whether a file continues the one before it, rather than beginning an episode.
+    header : bool, optional
+        Whether the first line of text files has the names of the columns. By default its cells tell: numbers, dates and
+        marks of missing values are a sample, words are names.
 
     Returns
     -------
@@ -342,7 +362,7 @@ def open_stream(
     >>> net.n_samples_seen_
     2000
     """
-    options = StreamOptions(columns, time, max_step, episodes, missing, joined)  # type: ignore[arg-type]
+    options = StreamOptions(columns, time, max_step, episodes, missing, joined, header)  # type: ignore[arg-type]
     return options.open(source, chunk_size)
 
 
@@ -350,8 +370,8 @@ def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
     """Files, with folders replaced by what is in them, in the order of their numbers and names."""
     if isinstance(source, Table):
         return [source]
-    if hasattr(source, "to_numpy"):  # a data frame
-        return [Sliced("the frame", source.to_numpy(), list(source.columns))]
+    if hasattr(source, "columns") and (hasattr(source, "iloc") or hasattr(source, "to_arrow")):  # pandas, polars
+        return [Frame(source)]
     if hasattr(source, "shape"):
         return [Sliced("the array", source)]
     if not isinstance(source, str | os.PathLike):
@@ -380,13 +400,30 @@ def _files(source: str | os.PathLike[str] | Table) -> list[Path]:
     return [path, *(file for file in path.rglob("*") if file.is_file())] if path.is_dir() else [path]
 
 
+def _first_rows(block: Block, n: int) -> Block:
+    """The beginning of a block; nothing comes after it."""
+    return block._replace(samples=block.samples[:n], labels=[label[:n] for label in block.labels], wrong=None)
+
+
 def _index(table: Table, column: str | int) -> int:
-    """The number of a column, from its name or number."""
-    if isinstance(column, str) and column in table.columns:
-        return table.columns.index(column)
-    if str(column).isdigit() and int(column) < len(table.columns):
+    """The number of a column, from its name, or from its number, which is never taken for a name."""
+    if isinstance(column, str):
+        if column in table.columns:
+            return table.columns.index(column)
+    elif 0 <= column < len(table.columns):
         return int(column)
     raise InputError(f"{table.name} has no column {column!r}; it has {listed(table.columns)}")
+
+
+def _jump(step: float, max_step: float | None, *, dates: bool) -> str:
+    """A step in time that is none, in words."""
+    written = duration if dates else "{:.4g}".format
+    if np.isnan(step):
+        return "the time is missing"
+    if step <= 0.0:
+        return f"time runs back by {written(-step)}" if step < 0.0 else "time stands still"
+    usual = "" if max_step is None else f", where steps up to {written(max_step)} are usual (max_step, --max-step)"
+    return f"time jumps by {written(step)}{usual}"
 
 
 def _label(value: Any) -> str:
@@ -403,6 +440,10 @@ def _seconds(time: np.ndarray[Any, Any]) -> Float64Array:
         return seconds
     try:
         return time.astype(np.float64)
+    except (ValueError, TypeError):
+        pass
+    try:  # words that are dates
+        return _seconds(time.astype("datetime64[ns]"))
     except (ValueError, TypeError):
         raise InputError(
             f"the column of time has {time[0]!r}, which is neither a number nor a date such as 2026-11-16 12:30:00"

@@ -16,7 +16,7 @@ def slow_model(path: str) -> SlowFeatureEstimator:
     """A model of slow features from a file."""
     model = load(path)
     if not isinstance(model, SlowFeatureEstimator):
-        raise InputError(f"{path} holds a {type(model).__name__}, which does not take rows of samples")
+        raise InputError(f"{path} holds {type(model).__name__}, which does not take rows of samples")
     return model
 
 
@@ -24,7 +24,7 @@ def stream_for(model: SlowFeatureEstimator, source: Any, options: StreamOptions)
     """Input for a model: the columns that it was fitted to, by name if they have names."""
     if options.columns is None and hasattr(model, "feature_names_in_"):
         options = replace(options, columns=[str(name) for name in model.feature_names_in_])
-    stream = options.open(standard_input() if source == [STDIN] else source)
+    stream = options.open(standard_input(options.header) if source == [STDIN] else source)
     check_columns(model, stream)
     return stream
 

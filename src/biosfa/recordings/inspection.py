@@ -10,6 +10,7 @@ from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimato
 from biosfa.io.checkpoint import KIND, content_of
 from biosfa.io.model_file import read_model
 from biosfa.rivals import OnlineRival
+from biosfa.wording import counted
 
 SHOWN = 20  # features, and names of columns, that are listed one by one
 
@@ -51,10 +52,16 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
     if isinstance(estimator, NetworkEstimator | OnlineRival):
         found["n_updates"] = estimator.n_updates_
     if not hasattr(estimator, "components_"):
-        return found | {"delta_values": [], "timescales": [], "health": {"warning": "too few samples for features"}}
+        return found | {
+            "delta_values": [],
+            "timescales": [],
+            "periods": [],
+            "health": {"warning": "too few samples for features"},
+        }
     delta, lag = estimator.delta_values_, getattr(estimator, "lag", 1)
     found["delta_values"] = _numbers(delta)
     found["timescales"] = _numbers(metrics.timescales(delta, lag=lag))
+    found["periods"] = _numbers(metrics.periods(delta, lag=lag))
     weights = estimator.components_
     health: dict[str, Any] = {"finite": bool(np.isfinite(weights).all())}
     if isinstance(estimator, SFA):
@@ -101,7 +108,7 @@ def as_text(found: dict[str, Any]) -> str:
         return "\n".join(lines)
     names = found["feature_names_in"]
     listed = "" if names is None else ": " + ", ".join(names[:SHOWN]) + (" …" if len(names) > SHOWN else "")
-    say("input", f"{found['n_features_in']} columns{listed}")
+    say("input", f"{counted(found['n_features_in'], 'column')}{listed}")
     if found["n_expanded"] != found["n_features_in"]:
         say("expanded", f"to {found['n_expanded']:,}")
     if "origin" in found:
@@ -128,9 +135,11 @@ def as_text(found: dict[str, Any]) -> str:
         say("health", ", ".join(words))
     if health.get("warning"):
         say("warning", health["warning"])
-    lines.append(f"{'feature':<12} {'δ':>10}  {'timescale':>10}")
-    for i, (delta, time) in enumerate(zip(found["delta_values"][:SHOWN], found["timescales"], strict=False)):
-        lines.append(f"slow{i:<8} {_word(delta, '.4g'):>10}  {_word(time, '.4g'):>10}")
+    lines.append(f"{'feature':<12} {'δ':>10}  {'timescale':>10}  {'period':>10}")
+    rows = zip(found["delta_values"][:SHOWN], found["timescales"], found["periods"], strict=False)
+    for i, numbers in enumerate(rows):
+        lines.append(f"slow{i:<8} " + "  ".join(f"{_word(number, '.4g'):>10}" for number in numbers))
+    lines.append("timescale: in samples, if the feature forgets exponentially; period: if it is smooth, as a sine is")
     if len(found["delta_values"]) > SHOWN:
         lines.append(f"… and {len(found['delta_values']) - SHOWN} more (--json has them all)")
     return "\n".join(lines)

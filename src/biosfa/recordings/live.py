@@ -1,6 +1,7 @@
 """Learning from lines as they come, and answering each with its slow features."""
 
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import IO, Any
@@ -9,10 +10,11 @@ import numpy as np
 from sklearn.base import clone
 
 from biosfa.estimators import NetworkEstimator, Projection, begin_stream, has_started, learn_chunk, load
-from biosfa.io import Chunk, Stream, StreamOptions
+from biosfa.io import Chunk, Position, Stream, StreamOptions
 from biosfa.io.tables import TextWriter, live_input
 from biosfa.learning import next_event
 from biosfa.recordings.features import stream_for
+from biosfa.recordings.notes import gaps
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import FloatArray
 
@@ -108,12 +110,12 @@ def answer(
     The model is written to ``keep`` every so many seconds, and at the end, however that comes.
     """
     warm_up(net)
-    source = live_input(descriptor)
+    source = live_input(descriptor, options.header)
     stream = stream_for(net, source, options) if has_started(net) else options.open(source)
     answers = Answers(net, stream)
     writer = TextWriter(target, [f"slow{i}" for i in range(net.n_components)])
     target.flush()
-    n_rows, saved, whole = 0, time.monotonic(), True
+    n_rows, saved, whole, end = 0, time.monotonic(), True, Position()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for chunk in stream:
@@ -126,6 +128,9 @@ def answer(
             if keep is not None and time.monotonic() - saved > every:
                 net.save(keep)
                 saved = time.monotonic()
+            end = chunk.position
+        if end.n_skipped or end.n_broken:
+            print(f"biosfa: note: {gaps(end)}", file=sys.stderr)
     finally:
         if keep is not None and whole and has_started(net):  # not if it was stopped amid a sample
             net.save(keep)

@@ -1,21 +1,27 @@
 """What to say before and after a fit."""
 
 import sys
+import time
 
 import numpy as np
 
 from biosfa.estimators import NetworkEstimator, Projection, exact_memory
+from biosfa.io import Position
 from biosfa.io.tables import STDIN
-from biosfa.kernels.exact import Moments, accumulate
+from biosfa.kernels.exact import Moments, accumulate, slow_directions
 from biosfa.learning import FAR_FROM_WHITE
 from biosfa.recordings.run import Run
+from biosfa.registry import ONLINE_SOLVERS
 from biosfa.signal import expanded_size
 from biosfa.typing import Float64Array, FloatArray
-from biosfa.wording import counted, listed
+from biosfa.wording import counted, duration, listed
 
 MANY = 5000  # expanded columns from which one should think of reducing them
 MUCH = 5e8  # bytes worth mentioning
 LOOKED_AT = 100_000  # rows on which a network is judged
+SLOW_COLUMNS = 1500  # expanded columns whose eigenproblem may take seconds
+PROBE_COLUMNS = 400  # of the small eigenproblem that its time is told from
+LONG_SECONDS = 5.0  # worth mentioning
 ENOUGH = 2000  # expanded columns that are quickly dealt with
 
 
@@ -31,10 +37,33 @@ def before(run: Run) -> None:
             f"the {options.expand} expansion of {embedded} columns has {m:,} dimensions; --pca {pca} would make it "
             f"{sizes[pca]:,}"
         )
-    if options.solver == "exact" and exact_memory(m) > MUCH:
+    if options.solver not in ONLINE_SOLVERS and m >= SLOW_COLUMNS:
+        _note_of_time(run, m)
+    if options.solver not in ONLINE_SOLVERS and exact_memory(m) > MUCH:
         _note(
             f"exact SFA of {m:,} columns needs about {exact_memory(m) / 1e9:.1f} GB of memory; --solver online does not"
         )
+
+
+def _note_of_time(run: Run, m: int) -> None:
+    """Say how long the eigenproblem will take, and whether there are more dimensions than rows."""
+    seconds = eigenproblem_seconds(m)
+    if seconds > LONG_SECONDS:
+        _note(f"solving for the features of {m:,} dimensions will take about {duration(seconds)}; Ctrl-C stops it")
+    n_rows = run.stream.n_rows
+    if n_rows is not None and n_rows <= m:
+        pca = max(1, min(n_rows // 10, run.stream.n_features))
+        _note(
+            f"there are more dimensions ({m:,}) than rows ({n_rows:,}): features will fit the noise. --pca {pca} would "
+            f"leave {expanded_size(run.options.expand, pca * run.options.delays):,}"
+        )
+
+
+def eigenproblem_seconds(m: int) -> float:
+    """What the eigenproblem of m columns will take here: from that of a small one, growing as m³."""
+    begin = time.perf_counter()
+    slow_directions(np.eye(PROBE_COLUMNS), np.eye(PROBE_COLUMNS), n_components=1)
+    return (time.perf_counter() - begin) * (m / PROBE_COLUMNS) ** 3
 
 
 def after(run: Run) -> list[str]:
@@ -49,12 +78,17 @@ def after(run: Run) -> list[str]:
         f"slowness δ{rows}: " + " ".join(f"{value:.4g}" for value in delta[:10]) + (" …" if len(delta) > 10 else ""),
     ]
     if end.n_skipped or end.n_broken:
-        pairs = counted(end.n_broken, "pair")
-        lines.append(f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows parted")
+        lines.append(gaps(end))
     constant = [run.stream.feature_names[i] for i in run.constants.columns()]
     if constant and isinstance(model, NetworkEstimator):  # exact SFA has said so
         _note(f"constant, and of no use: {listed(constant)}")
     return lines
+
+
+def gaps(end: Position) -> str:
+    """What was left out of a stream."""
+    pairs = counted(end.n_broken, "pair")
+    return f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows parted"
 
 
 def _looked_at(run: Run) -> tuple[Float64Array, str]:

@@ -11,8 +11,15 @@ from matplotlib.axes import Axes
 from biosfa import metrics
 from biosfa.episodes import episode_lengths
 from biosfa.estimators import SFA, Projection, SlowFeatureEstimator
-from biosfa.exceptions import InputError, RankDeficiencyWarning, ShortEpisodeWarning
+from biosfa.exceptions import (
+    ConditioningWarning,
+    GiveAwayWarning,
+    InputError,
+    RankDeficiencyWarning,
+    ShortEpisodeWarning,
+)
 from biosfa.io import Chunk, Stream
+from biosfa.kernels.surrogates import phase_randomised
 from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import COLORS, figure
 from biosfa.typing import BoolArray, Float64Array, FloatArray
@@ -27,11 +34,13 @@ POINTS = 4000  # along the time axis
 
 
 class Found(NamedTuple):
-    """What the picture shows."""
+    """What the picture shows. Surrogates have one row for each made input, features in order of slowness."""
 
     delta_values: Float64Array  # slowness of the features
-    surrogates: Float64Array  # of those of inputs that were shuffled in time, one row for each
-    real: BoolArray  # which features are slower than any of these
+    own_spectra: Float64Array  # of features of inputs whose columns keep their spectra, and share nothing
+    shuffled: Float64Array  # of features of inputs that were shuffled in time
+    shared: BoolArray  # which features are slower than any with the columns' own spectra
+    slow: BoolArray  # which features are slower than any of shuffled inputs
 
 
 def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 0) -> Found:
@@ -42,35 +51,50 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
     plan = projection.signal.plan(rows, chunk.starts, continued=False)
     Y = projection.project(plan)
     delta = metrics.slowness(Y, episode_lengths(plan.starts), getattr(model, "lag", 1))
-    by_chance = surrogates(model, rows, chunk.starts, seed)
-    real = delta < by_chance[:, 0].min()
+    own_spectra, shuffled = surrogates(model, projection, chunk, seed)
+    found = Found(delta, own_spectra, shuffled, slower(delta, own_spectra), slower(delta, shuffled))
     with figure(9.5, 8.5) as drawn:
         top, bottom = np.asarray(drawn.subfigures(2, 1, height_ratios=[1.3, 1.0], squeeze=False))[:, 0]
         shown = min(FEATURES, Y.shape[1])
         _draw_features(top.subplots(shown, 1, sharex=True, squeeze=False)[:, 0], Y, plan.starts, delta)
         left, right = bottom.subplots(1, 2, width_ratios=[1.0, 1.2])
-        _draw_slowness(left, delta, by_chance, real)
+        _draw_slowness(left, found)
         spread = next(projection.signal.pieces(plan))[0].std(axis=0)
-        _draw_weights(right, model.expanded_feature_names(), projection.components * spread, real)
+        _draw_weights(right, model.expanded_feature_names(), projection.components * spread, found.shared)
         drawn.savefig(out, dpi=150)
-    return Found(delta, by_chance, real)
+    return found
 
 
-def surrogates(model: SlowFeatureEstimator, rows: FloatArray, starts: BoolArray, seed: int) -> Float64Array:
-    """Slowness of the slowest features of (reduced) samples in random order, one row for each shuffling."""
+def slower(delta: Float64Array, by_chance: Float64Array) -> BoolArray:
+    """Which features, from the slowest on, are slower than the feature of their rank in all surrogates."""
+    return np.logical_and.accumulate(np.sort(delta) < by_chance.min(axis=0))[np.argsort(np.argsort(delta))]
+
+
+def surrogates(
+    model: SlowFeatureEstimator, projection: Projection, chunk: Chunk, seed: int
+) -> tuple[Float64Array, Float64Array]:
+    """Slowness of features of made inputs: columns with their own spectra and random phases; rows in random order.
+
+    The first ask whether columns share what is slow; the second, whether anything is slower than noise.
+    """
     k, m = model.components_.shape
-    n = min(len(rows), max(SHUFFLED, ROWS_A_COLUMN * m))
-    lengths = episode_lengths(starts[:n])
+    n = min(len(chunk.samples), max(SHUFFLED, ROWS_A_COLUMN * m))
+    samples, lengths = chunk.samples[:n], episode_lengths(chunk.starts[:n])
     rng = np.random.default_rng(seed)
-    found = []
-    with warnings.catch_warnings(), Progress("shuffled inputs", total=SURROGATES, unit="inputs") as progress:
-        warnings.simplefilter("ignore", RankDeficiencyWarning)  # was said when the model was fitted
-        warnings.simplefilter("ignore", ShortEpisodeWarning)
+
+    def slowness(made: FloatArray) -> Float64Array:
+        sfa = SFA(k, n_delays=model.n_delays, expansion=model.expansion_, lag=getattr(model, "lag", 1))
+        return sfa.fit(projection.signal.reduce(made), lengths=lengths).delta_values_
+
+    found: tuple[list[Float64Array], list[Float64Array]] = ([], [])
+    with warnings.catch_warnings(), Progress("made inputs", total=SURROGATES, unit="inputs") as progress:
+        for known in (RankDeficiencyWarning, ShortEpisodeWarning, ConditioningWarning, GiveAwayWarning):
+            warnings.simplefilter("ignore", known)  # was said when the model was fitted
         for _ in range(SURROGATES):
-            sfa = SFA(k, n_delays=model.n_delays, expansion=model.expansion_, lag=getattr(model, "lag", 1))
-            found.append(sfa.fit(rng.permutation(rows)[:n], lengths=lengths).delta_values_)
+            found[0].append(slowness(phase_randomised(samples, lengths, rng)))
+            found[1].append(slowness(rng.permutation(chunk.samples)[:n]))
             progress.advance(1)
-    return np.array(found)
+    return np.array(found[0]), np.array(found[1])
 
 
 def _first_rows(stream: Stream) -> Chunk:
@@ -101,20 +125,22 @@ def _draw_features(axes: list[Axes], Y: FloatArray, begins: BoolArray, delta: Fl
     axes[-1].set_xlabel("sample")
 
 
-def _draw_slowness(axes: Axes, delta: Float64Array, by_chance: Float64Array, real: BoolArray) -> None:
-    number, color = np.arange(len(delta)), COLORS["bio-sfa"]
-    low, high = by_chance.min(axis=0), by_chance.max(axis=0)
-    axes.vlines(number, low, high, color=COLORS["series"], alpha=0.3, lw=4)
-    axes.plot(
-        number, by_chance.mean(axis=0), color=COLORS["series"], lw=1, ls="--", marker="_", label="shuffled in time"
-    )
+def _draw_slowness(axes: Axes, found: Found) -> None:
+    delta, number, color = found.delta_values, np.arange(len(found.delta_values)), COLORS["bio-sfa"]
+    chances = {
+        "shuffled in time": (found.shuffled, COLORS["series"], "--"),
+        "columns with their own spectra": (found.own_spectra, COLORS["force"], ":"),
+    }
+    for label, (by_chance, shade, dashes) in chances.items():
+        axes.vlines(number, by_chance.min(axis=0), by_chance.max(axis=0), color=shade, alpha=0.3, lw=4)
+        axes.plot(number, by_chance.mean(axis=0), color=shade, lw=1, ls=dashes, marker="_", label=label)
     axes.plot(number, delta, color=color, lw=1, zorder=1)
-    axes.scatter(number, delta, s=28, zorder=2, edgecolor=color, facecolor=np.where(real, color, "white"))
-    axes.scatter([], [], s=28, color=color, label="slower than any shuffled")
-    axes.scatter([], [], s=28, edgecolor=color, facecolor="white", label="not slower than chance")
+    axes.scatter(number, delta, s=28, zorder=2, edgecolor=color, facecolor=np.where(found.shared, color, "white"))
+    axes.scatter([], [], s=28, color=color, label="slower than any of both")
+    axes.scatter([], [], s=28, edgecolor=color, facecolor="white", label="no slower than columns by themselves")
     axes.set(xlabel="feature", ylabel="slowness δ", title="how slow, and how slow by chance", yscale="log")
     _integers(axes, len(delta))
-    axes.legend(loc="best")
+    axes.legend(loc="best", fontsize=7)
 
 
 def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array, real: BoolArray) -> None:

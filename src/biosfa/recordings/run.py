@@ -1,11 +1,14 @@
 """Fitting a model to files, with checkpoints: killed at any moment, it goes on and ends with the same bits."""
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from queue import Empty, Queue
+from threading import Thread
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -19,6 +22,10 @@ from biosfa.io.tables import STDIN, standard_input
 from biosfa.presentation.progress import Progress
 from biosfa.recordings._constants import ConstantColumns
 from biosfa.registry import ONLINE_SOLVERS, SOLVERS
+
+Step = TypeVar("Step")
+
+POLL_SECONDS, PATIENCE_SECONDS = 0.1, 1.0  # between two looks for Ctrl-C; for a step to end after it
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class FitOptions:
 
     def open(self) -> Stream:
         """The samples."""
-        return self.stream.open(standard_input() if self.inputs == [STDIN] else self.inputs)
+        return self.stream.open(standard_input(self.stream.header) if self.inputs == [STDIN] else self.inputs)
 
     def estimator(self) -> SlowFeatureEstimator:
         """What learns."""
@@ -113,8 +120,10 @@ class Run:
         if checkpoint_every > 0:
             self.keep()  # so that there is something to resume, and a disk that cannot be written to is noticed
         for chunk in self.fitting.steps():
-            self.constants.add(chunk.samples)
-            if checkpoint_every > 0 and self.checkpoint.due():
+            if chunk is not None:
+                self.constants.add(chunk.samples)
+            last = self.fitting.about_to_finish  # and that may take long
+            if checkpoint_every > 0 and (last or self.checkpoint.due()):
                 self.keep()
             yield self.fraction()
 
@@ -135,7 +144,7 @@ class Run:
         """Write the model, with where it comes from, and remove the checkpoint."""
         model = to_model(self.estimator)
         origin = {
-            "inputs": self.options.inputs,
+            "inputs": [Path(name).name for name in self.options.inputs],  # no paths of this machine
             "n_rows": self.fitting.end.n_rows,
             "n_episodes": self.fitting.episodes.n_episodes,
             "constant_columns": [self.stream.feature_names[i] for i in self.constants.columns()],
@@ -160,11 +169,25 @@ def checkpoint_of(out: Path) -> Path:
     return out.with_name(out.name + ".checkpoint")
 
 
-def begin(options: FitOptions, out: Path) -> Run:
-    """A fit to files; one that goes on if there is a checkpoint of it."""
+def begin(options: FitOptions, out: Path, *, overwrite: bool = False) -> Run:
+    """A fit to files; one that goes on if there is a checkpoint of it.
+
+    Raises
+    ------
+    InputError
+        If there is a checkpoint of another fit, unless it may be overwritten.
+    """
     run = Run.begin(options, out)
+    path = run.checkpoint.path
+    if overwrite or not path.exists():
+        return run
     kept = run.checkpoint.read()
-    return run if kept is None else run.take_up(kept)
+    if kept is None:
+        raise InputError(
+            f"{path} is the checkpoint of a fit with other settings or inputs: resume that fit with biosfa resume "
+            f"{out}, choose another --out, or give it up with --overwrite"
+        )
+    return run.take_up(kept)
 
 
 def resume(out: Path) -> Run:
@@ -189,7 +212,7 @@ def work(run: Run, checkpoint_every: float) -> None:
     limits = threadpool_limits(1) if run.options.solver in ONLINE_SOLVERS else nullcontext()
     with limits, Progress("fit", total=None, unit="samples") as progress, stop_between_steps() as stopped:
         try:
-            for fraction in run.steps(checkpoint_every if resumable else 0.0):
+            for fraction in interruptible(run.steps(checkpoint_every if resumable else 0.0), stopped):
                 progress.reach(fraction, run.fitting.n_rows - n_before)
                 if stopped():
                     if resumable:
@@ -200,6 +223,39 @@ def work(run: Run, checkpoint_every: float) -> None:
                 run.checkpoint.remove()
             raise
     run.finish()
+
+
+def interruptible(steps: Iterator[Step], stopped: Callable[[], bool]) -> Iterator[Step]:
+    """Go through steps in another thread, so that Ctrl-C is heard while a step computes.
+
+    A step that does not end soon after Ctrl-C is abandoned; what was kept before it can be resumed.
+    """
+    done: Queue[tuple[Step | None, BaseException | None]] = Queue()
+
+    def advance() -> None:
+        try:
+            done.put((next(steps), None))
+        except BaseException as error:
+            done.put((None, error))
+
+    def outcome() -> tuple[Step | None, BaseException | None]:
+        asked: float | None = None
+        while True:
+            try:
+                return done.get(timeout=POLL_SECONDS)
+            except Empty:
+                asked = asked or (time.monotonic() if stopped() else None)
+                if asked is not None and time.monotonic() - asked > PATIENCE_SECONDS:
+                    raise KeyboardInterrupt from None
+
+    while True:
+        Thread(target=advance, daemon=True).start()
+        step, error = outcome()
+        if isinstance(error, StopIteration):
+            return
+        if error is not None:
+            raise error
+        yield step  # type: ignore[misc]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from biosfa.analysis import QuadraticForm, quadratic_form
 from biosfa.datasets import ImageSequences, image_sequences
 from biosfa.episodes import episode_starts
 from biosfa.experiments.engine import ExperimentError
-from biosfa.kernels.exact import Moments, accumulate, block_rows, principal_axes
+from biosfa.kernels.exact import Moments, PrincipalAxes, accumulate, block_rows, principal_axes
 from biosfa.kernels.expansion import quadratic, quadratic_size
 from biosfa.typing import Advance, Float64Array, FloatArray, IntArray
 
@@ -71,7 +71,8 @@ def load_patches(images: str, n_sequences: int, n_principal: int, seed: int) -> 
             moments.add_samples(frames)
     except (ValueError, ImportError) as error:  # it names the image, or what to install
         raise ExperimentError(str(error)) from None
-    principal = principal_axes(moments.covariance, n_principal, tolerance=WEAKEST)
+    found = principal_axes(moments.covariance, tolerance=WEAKEST)
+    principal = PrincipalAxes(found.variance[:n_principal], found.axes[:, :n_principal])
     if len(principal.variance) < n_principal:
         raise ExperimentError(
             f"the patches of these images vary in fewer than {n_principal} dimensions, or have NaN: give images with "

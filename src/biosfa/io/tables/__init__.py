@@ -1,17 +1,20 @@
 """Tables of numbers in files: one class per format, all read in blocks of rows, none read as a whole."""
 
+from biosfa.io.tables._arrow import Frame
 from biosfa.io.tables._formats import create_table, is_table, open_table
 from biosfa.io.tables._standard_input import STDIN, live_input, standard_input
-from biosfa.io.tables._table import Block, Cursor, Sliced, Table
+from biosfa.io.tables._table import Block, Cursor, Sliced, Table, Wrong
 from biosfa.io.tables._text import TextWriter
 
 __all__ = [
     "STDIN",
     "Block",
     "Cursor",
+    "Frame",
     "Sliced",
     "Table",
     "TextWriter",
+    "Wrong",
     "create_table",
     "is_table",
     "live_input",

@@ -20,15 +20,21 @@ def is_table(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
-def open_table(source: str | os.PathLike[str]) -> Table:
-    """The table in a file; ``FILE::NAME`` is one of several arrays in it."""
+def open_table(source: str | os.PathLike[str], *, header: bool | None = None) -> Table:
+    """The table in a file; ``FILE::NAME`` is one of several arrays in it.
+
+    ``header`` says whether the first line of a text file has names, for those who know.
+    """
     name, _, part = os.fspath(source).partition("::")
     path = Path(name)
     _check_suffix(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
     try:
-        table: Table = _part(path, "reader")(path, part or None)
+        options = {} if header is None else {"header": header}
+        if options and not SUFFIXES[path.suffix.lower()].has_header:
+            raise InputError(f"{path} is no text file: header (--header, --no-header) is not for it")
+        table: Table = _part(path, "reader")(path, part or None, **options)
         return table
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None

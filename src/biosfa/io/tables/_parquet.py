@@ -1,7 +1,7 @@
 """Parquet files, read by Arrow in batches of rows."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from operator import add
 from pathlib import Path
@@ -10,20 +10,14 @@ from typing import Any
 import numpy as np
 
 from biosfa.exceptions import InputError
-from biosfa.io.tables._table import Array, Block, Cursor, Table, TableWriter
+from biosfa.io.tables._arrow import ArrowTable
+from biosfa.io.tables._table import Block, Cursor, TableWriter
 from biosfa.typing import FloatArray
 
 PANDAS_INDEX = r"__index_level_\d+__"  # columns that pandas adds to those of a frame
 
 
-def _numbers() -> tuple[Callable[[Any], bool], ...]:
-    """Types that can be samples."""
-    from pyarrow import types
-
-    return types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null
-
-
-class Parquet(Table):
+class Parquet(ArrowTable):
     """A Parquet file; nulls are NaN."""
 
     def __init__(self, path: Path) -> None:
@@ -37,20 +31,14 @@ class Parquet(Table):
         except pa.ArrowException as error:
             raise InputError(f"{path} is not a Parquet file, or is damaged: {str(error).splitlines()[0]}") from None
         fields = [field for field in schema if not re.fullmatch(PANDAS_INDEX, field.name)]
-        self._types = [field.type for field in fields]
         self._group_ends = np.cumsum(groups, dtype=np.int64)
-        super().__init__(str(path), [field.name for field in fields], n_rows)
+        super().__init__(str(path), [field.name for field in fields], [field.type for field in fields], n_rows)
 
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
         """Batches, from the group of rows on that has the first row wanted."""
         import pyarrow as pa
 
-        for i in features:
-            if not any(is_kind(self._types[i]) for is_kind in _numbers()):
-                raise InputError(
-                    f"{self.name}, column {self.columns[i]!r}: {self._types[i]} is not a number; choose others with "
-                    "columns (--columns)"
-                )
+        self.check_numbers(features)
         begin = cursor[0] if cursor else 0
         first = int(np.searchsorted(self._group_ends, begin, side="right"))
         with self._open() as file:
@@ -60,7 +48,7 @@ class Parquet(Table):
                 names = [self.columns[i] for i in [*features, *labels]]
                 try:
                     for batch in file.iter_batches(size, row_groups=[group], columns=names, use_threads=False):
-                        samples, found = self._columns(batch, features, labels)
+                        samples, found = self.cells(batch, features, labels)
                         left = min(skip, len(samples))
                         skip -= left
                         if left < len(samples):
@@ -77,13 +65,6 @@ class Parquet(Table):
         from pyarrow import parquet
 
         return parquet.ParquetFile(self._path)
-
-    def _columns(self, batch: Any, features: list[int], labels: list[int]) -> tuple[FloatArray, list[Array]]:
-        single = all(str(self._types[i]) == "float" for i in features)
-        samples = np.empty((batch.num_rows, len(features)), np.float32 if single else np.float64)
-        for position, i in enumerate(features):
-            samples[:, position] = batch.column(self.columns[i]).to_numpy(zero_copy_only=False)
-        return samples, [batch.column(self.columns[i]).to_numpy(zero_copy_only=False) for i in labels]
 
 
 class ParquetWriter(TableWriter):

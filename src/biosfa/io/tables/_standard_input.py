@@ -21,16 +21,18 @@ class StandardInput(Table):
     ----------
     read : callable
         Gives some whole lines, nothing at the end.
+    header : bool, optional
+        Whether the first line is a header, for those who know.
     """
 
     counts = "line"
 
-    def __init__(self, read: Callable[[], bytes]) -> None:
+    def __init__(self, read: Callable[[], bytes], header: bool | None = None) -> None:
         self._next = read
         head = b""
         while all(is_comment(line) for line in head.splitlines()) and (lines := read()):
             head += lines
-        self._grammar = Grammar(NAME, head)
+        self._grammar = Grammar(NAME, head, header)
         self._head = head[self._grammar.offset :]
         self._read = False
         super().__init__(NAME, self._grammar.columns, None)
@@ -48,12 +50,12 @@ class StandardInput(Table):
         return head or self._next()
 
 
-def standard_input() -> StandardInput:
+def standard_input(header: bool | None = None) -> StandardInput:
     """What comes in, in large blocks."""
-    return StandardInput(partial(whole_lines, sys.stdin.buffer))
+    return StandardInput(partial(whole_lines, sys.stdin.buffer), header)
 
 
-def live_input(descriptor: int) -> StandardInput:
+def live_input(descriptor: int, header: bool | None = None) -> StandardInput:
     """What comes in, as soon as a line is whole."""
     rest = b""
 
@@ -66,4 +68,4 @@ def live_input(descriptor: int) -> StandardInput:
         last, rest = rest, b""
         return last + b"\n" if last else b""
 
-    return StandardInput(lines)
+    return StandardInput(lines, header)

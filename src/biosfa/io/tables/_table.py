@@ -16,6 +16,13 @@ Array = np.ndarray[Any, Any]
 Cursor = tuple[int, ...]  # where to go on in a table; () is its beginning
 
 
+class Wrong(NamedTuple):
+    """A row that has something else than numbers."""
+
+    row: int
+    message: str
+
+
 class Block(NamedTuple):
     """Some consecutive rows."""
 
@@ -23,6 +30,7 @@ class Block(NamedTuple):
     labels: list[Array]  # columns that are no features: time, episode
     place: Callable[[int], int]  # where in the table a row of the block is, counted as the table counts
     after: Cursor
+    wrong: Wrong | None = None  # the first row that has something else than numbers, which is NaN
 
 
 class Table(ABC):

@@ -17,6 +17,7 @@ class SlowDirections(NamedTuple):
     directions: Float64Array  # (number found, m), unit variance each
     delta_values: Float64Array  # their slowness
     rank: int  # numerical rank of C_xx
+    condition: float = 1.0  # largest over smallest eigenvalue of the correlations that count
 
 
 def slow_directions(
@@ -43,7 +44,8 @@ def slow_directions(
     n_found = rank if n_components is None else min(rank, n_components)
     whitened = whitening.T @ C_dot @ whitening
     delta_values, V = np.linalg.eigh(whitened) if n_found == rank else eigh(whitened, subset_by_index=[0, n_found - 1])
-    return SlowDirections(fixed_signs((whitening @ V).T), np.maximum(delta_values, 0.0), rank)
+    condition = float(variance[-1] / variance[len(U) - rank])
+    return SlowDirections(fixed_signs((whitening @ V).T), np.maximum(delta_values, 0.0), rank, condition)
 
 
 def slow_directions_within(W: FloatArray, C_xx: Float64Array, C_dot: Float64Array) -> SlowDirections:
@@ -73,8 +75,10 @@ def principal_axes(
     Axes with less than ``tolerance`` times the largest variance are rounding, and left out.
     """
     m = len(C_xx)
-    wanted = None if n_components is None else [max(0, m - n_components), m - 1]
-    variance, axes = eigh(C_xx, subset_by_index=wanted)
+    if n_components is None:
+        variance, axes = eigh(C_xx, driver="evd")
+    else:
+        variance, axes = eigh(C_xx, subset_by_index=[max(0, m - n_components), m - 1])
     found = variance > tolerance * max(float(variance[-1]), 0.0)
     return PrincipalAxes(variance[found][::-1], axes[:, found][:, ::-1])
 

@@ -50,8 +50,8 @@ def learn(
         n = _length(rate[done : done + BLOCK])
         block = slice(done, done + n)
         mean_before[:] = state.mean
-        before = (state.mean_power[0], state.peak_power[0])
-        usable = prepare(raw[block], n_seen, mode, state, X[1:], power)
+        before = (float(state.mean_power[0]), float(state.peak_power[0]))
+        usable = prepare(raw[block], n_seen, mode, state.mean, state.mean_power, state.peak_power, X[1:], power)
         # BLAS works on columns: to it, the transposed views are what the arrays are to us
         products = gemm(1.0, X[1 : n + 1].T, Z[: k + 1 + n].T, trans_a=True).T
         learned = _recur(
@@ -65,7 +65,7 @@ def learn(
         if learned < n:
             state.mean[:] = mean_before
             state.mean_power[0], state.peak_power[0] = before
-            prepare(raw[block][:learned], n_seen, mode, state, X[1:], power)
+            prepare(raw[block][:learned], n_seen, mode, state.mean, state.mean_power, state.peak_power, X[1:], power)
             break
         n_seen += learned
     state.W[:] = W

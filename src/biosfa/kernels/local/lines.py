@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from biosfa.kernels.jit import jit
-from biosfa.kernels.local.state import CURRENT, DIFFERENCE, Mode, State
+from biosfa.kernels.local.state import CURRENT, DIFFERENCE, Mode
 from biosfa.typing import FloatArray
 
 # M⁻¹ is carried by Sherman–Morrison for at most this many steps, and for so many that (1 − η/τ)^−t, the growth of its
@@ -98,14 +98,22 @@ def add_scatter_of_columns(rows: FloatArray, count: float, mean: FloatArray, sca
 
 
 @jit
-def prepare(raw: FloatArray, n_seen: int, mode: Mode, state: State, X: FloatArray, power: FloatArray) -> int:
+def prepare(
+    raw: FloatArray,
+    n_seen: int,
+    mode: Mode,
+    mean: FloatArray,
+    mean_power: FloatArray,
+    peak_power: FloatArray,
+    X: FloatArray,
+    power: FloatArray,
+) -> int:
     """Rows as the network sees them: centred, and in relative mode divided by the running root mean square.
 
     ``power`` is ‖x‖² of these rows. The mean and the powers of the state move on past them. Returns how many rows come
     before one that overflows.
     """
-    mean_power, peak_power = state.mean_power, state.peak_power
-    centre(raw, n_seen, mode.center, mode.window, state.mean, X, power)
+    centre(raw, n_seen, mode.center, mode.window, mean, X, power)
     n, total = len(raw), mean_power[0] * min(float(n_seen), mode.window)
     usable = n
     block = 0.0

@@ -79,7 +79,7 @@ def _learn(
         rows = raw[begin : begin + BLOCK]
         mean_before[:] = state.mean
         power_before, peak_before = state.mean_power[0], state.peak_power[0]
-        usable = prepare(rows, n_seen, mode, state, X[1:], power)
+        usable = prepare(rows, n_seen, mode, state.mean, state.mean_power, state.peak_power, X[1:], power)
         peak = peak_before
         awake = not mode.relative or power_before > 0.0
         for b in range(len(rows)):
@@ -111,7 +111,7 @@ def _learn(
                 state.x_prev[0] = x_prev
                 state.mean[:] = mean_before
                 state.mean_power[0], state.peak_power[0] = power_before, peak_before
-                prepare(rows[:b], n_seen, mode, state, X[1:], power)
+                prepare(rows[:b], n_seen, mode, state.mean, state.mean_power, state.peak_power, X[1:], power)
                 return t
             for i in range(k):
                 scratch[i] = a[i] - a_prev[i]
@@ -160,7 +160,7 @@ def _learn_single(
         rows = raw[done : done + BLOCK]
         mean_before[:] = state.mean
         power_before, peak_before = state.mean_power[0], state.peak_power[0]
-        usable = prepare(rows, n_seen, mode, state, X[2:], power)
+        usable = prepare(rows, n_seen, mode, state.mean, state.mean_power, state.peak_power, X[2:], power)
         peak = peak_before
         awake = not mode.relative or power_before > 0.0
         n = len(rows)
@@ -191,7 +191,7 @@ def _learn_single(
                 n = b
                 state.mean[:] = mean_before
                 state.mean_power[0], state.peak_power[0] = power_before, peak_before
-                prepare(rows[:b], n_seen, mode, state, X[2:], power)
+                prepare(rows[:b], n_seen, mode, state.mean, state.mean_power, state.peak_power, X[2:], power)
                 break
             rho = forgetting(n_seen + b + 1, rate[t], mode.window)
             s += rho * (a * a - s)

@@ -1,0 +1,78 @@
+"""Tables whose columns have types, as Arrow has them: data frames, and the base of file formats that Arrow reads."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from biosfa.exceptions import InputError
+from biosfa.io.tables._table import Array, Block, Cursor, Table
+from biosfa.typing import FloatArray
+
+
+def _numbers() -> tuple[Callable[[Any], bool], ...]:
+    """Types that can be samples."""
+    from pyarrow import types
+
+    return types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null
+
+
+class ArrowTable(Table):
+    """A table with columns of certain types; nulls are NaN."""
+
+    def __init__(self, name: str, columns: Sequence[str], types: Sequence[Any], n_rows: int) -> None:
+        super().__init__(name, columns, n_rows)
+        self._types = list(types)
+
+    def check_numbers(self, features: list[int]) -> None:
+        """Raise InputError for a column that is to be a sample and holds no numbers: dates, words."""
+        for i in features:
+            if not any(is_kind(self._types[i]) for is_kind in _numbers()):
+                raise InputError(
+                    f"{self.name}, column {self.columns[i]!r}: {self._types[i]} is not a number; choose others with "
+                    "columns (--columns), or say that it is time or episodes (--time, --episodes)"
+                )
+
+    def cells(self, batch: Any, features: list[int], labels: list[int]) -> tuple[FloatArray, list[Array]]:
+        """Samples and labels of some rows."""
+        single = all(str(self._types[i]) == "float" for i in features)
+        samples = np.empty((batch.num_rows, len(features)), np.float32 if single else np.float64)
+        for position, i in enumerate(features):
+            samples[:, position] = _to_numpy(batch.column(self.columns[i]))
+        return samples, [_to_numpy(batch.column(self.columns[i])) for i in labels]
+
+
+class Frame(ArrowTable):
+    """A data frame of pandas or polars."""
+
+    def __init__(self, frame: Any) -> None:
+        import pyarrow as pa
+
+        names = [str(name) for name in frame.columns]
+        try:
+            if hasattr(frame, "iloc"):
+                arrays = [pa.array(frame.iloc[:, i], from_pandas=True) for i in range(len(names))]
+            else:
+                arrays = frame.to_arrow().columns
+            self._table = pa.Table.from_arrays(arrays, names=names)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InputError(f"the frame cannot be read as a table of numbers: {str(error).splitlines()[0]}") from None
+        super().__init__("the frame", names, self._table.schema.types, self._table.num_rows)
+
+    def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
+        """Slices of the frame."""
+        self.check_numbers(features)
+        for begin in range(cursor[0] if cursor else 0, self._table.num_rows, size):
+            samples, found = self.cells(self._table.slice(begin, size), features, labels)
+            yield Block(samples, found, partial(add, begin), (begin + len(samples),))
+
+
+def _to_numpy(column: Any) -> Array:
+    """A column of a table, or of a batch of rows, which has one chunk only."""
+    import pyarrow as pa
+
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    array: Array = whole.to_numpy(zero_copy_only=False)
+    return array
