@@ -20,7 +20,9 @@ def run_command(*arguments):
         (["reproduce", "chaotic", "--variant", "mine"], "'mine'"),
         (["reproduce", "chaotic", "--speed"], "No such option"),
         (["reproduce", "chaotic", "--out", "/proc/nowhere"], "cannot write to /proc/nowhere"),
-        (["repoduce"], "No such command"),
+        (["repoduce"], "Did you mean 'reproduce'?"),
+        (["fti"], "Did you mean 'fit'?"),
+        (["xyzzy"], "No such command"),
     ],
 )
 def test_wrong_words_are_one_clear_line(arguments, message):

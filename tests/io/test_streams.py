@@ -8,6 +8,7 @@ import pytest
 import zarr
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from biosfa import SFA, BioSFA, InputError, OnlineSFA, ShortEpisodeWarning
 from biosfa.episodes import without_missing
@@ -569,3 +570,12 @@ def test_frames_have_times_and_labels(library, as_words, X, tmp_path):
             list(open_stream(frame, episodes="run"))
         with pytest.raises(ValueError, match=r"column 'when' of X holds .* no samples"):
             SFA(1).fit(frame[["when", *NAMES]])
+
+
+@pytest.mark.parametrize("learner", [SFA(2), BioSFA(2, random_state=0), OnlineSFA(2, random_state=0)], ids=str)
+def test_a_chunk_of_a_stream_is_learned_with_its_episodes(learner, X):
+    stream = open_stream(X, 700, episodes=500)
+    whole, chunked = clone(learner).fit(stream), clone(learner)
+    for chunk in stream:
+        chunked.partial_fit(chunk)
+    np.testing.assert_allclose(chunked.components_, whole.components_, rtol=1e-6, atol=1e-9)

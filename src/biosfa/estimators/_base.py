@@ -18,7 +18,7 @@ from biosfa.estimators._loading import load
 from biosfa.estimators._persistence import from_model, to_model
 from biosfa.estimators._projection import Projection, check_columns
 from biosfa.exceptions import DivergenceError, ModelFileError, ShortEpisodeWarning
-from biosfa.io import Position, Stream
+from biosfa.io import Chunk, Position, Stream
 from biosfa.io.model_file import Model, write_model
 from biosfa.registry import EXPANSIONS
 from biosfa.signal import Reduction, SignalPath, delayed_names
@@ -108,6 +108,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def _partial_fit(self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None, **learning: Any) -> Self:
         """Learn from a further chunk, or, if that fails, stay as it was."""
+        if isinstance(X, Chunk):  # of a stream, which knows its episodes
+            X, starts = X.samples, X.starts
         with unchanged_on_error(self, DivergenceError):
             self._check_parameters()
             rows, begins = self._next_rows(X, lengths, starts)

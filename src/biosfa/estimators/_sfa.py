@@ -59,7 +59,8 @@ class SFA(SlowFeatureEstimator):
     delta_values_ : array of shape (n_components,)
         Slowness δ of each feature: the mean square of its difference, at unit variance.
     timescales_ : array of shape (n_components,)
-        −lag/ln(1 − δ/2), the correlation time of each feature if it decays exponentially; NaN where δ ≥ 2.
+        −lag/ln(1 − δ/2), the correlation time of each feature if it decays exponentially; NaN where δ ≥ 2. For a smooth
+        feature it is far too long: see :func:`biosfa.metrics.periods`.
     mean_ : array of shape (m,)
         Mean of the expanded signal.
     rank_ : int
@@ -77,6 +78,11 @@ class SFA(SlowFeatureEstimator):
     --------
     OnlineSFA : Learns the same features online, for streams and many columns.
     BioSFA : The paper's network, with local rules.
+
+    Notes
+    -----
+    Variances are means over all n samples, so that the features of the training data have variance 1 with
+    ``numpy.var``. MDP and sklearn-sfa divide by n − 1: their features are larger by a factor √(n/(n − 1)).
 
     Examples
     --------
@@ -174,8 +180,8 @@ class SFA(SlowFeatureEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples that follow those of the last call.
+        X : array-like of shape (n_samples, n_features), or Chunk
+            Samples that follow those of the last call; a chunk of a stream knows its ``starts``.
         y : ignored
         lengths : array-like of int, optional
             Rows of the episodes in X, one after the other, each whole; the open episode is closed before.

@@ -358,7 +358,7 @@ def open_stream(
     ...     stream = open_stream(path, chunk_size=300)
     ...     net = BioSFA(1, random_state=0).fit(stream)
     ...     for chunk in stream:
-    ...         net = net.partial_fit(chunk.samples, starts=chunk.starts)
+    ...         net = net.partial_fit(chunk)
     >>> net.n_samples_seen_
     2000
     """

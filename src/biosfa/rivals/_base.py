@@ -54,8 +54,8 @@ class OnlineRival(SlowFeatureEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Samples that follow those of the last call.
+        X : array-like of shape (n_samples, n_features), or Chunk
+            Samples that follow those of the last call; a chunk of a stream knows its ``starts``.
         y : ignored
         lengths : array-like of int, optional
             Rows of the episodes in X, one after the other, each whole; the open episode is closed before. Without it X
