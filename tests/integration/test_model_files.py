@@ -103,7 +103,7 @@ def test_what_a_file_cannot_hold_is_asked_for(X, tmp_path):
 
 def test_wrong_files_are_named(X, tmp_path):
     SFA(2).fit(X).save(tmp_path / "sfa")
-    with pytest.raises(ModelFileError, match="holds a SFA, not a BioSFA"):
+    with pytest.raises(ModelFileError, match="holds SFA, not BioSFA"):
         BioSFA.load(tmp_path / "sfa")
     with pytest.raises(FileNotFoundError):
         biosfa.load(tmp_path / "nowhere")
