@@ -14,6 +14,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 import biosfa
 from biosfa import SFA, ConditioningWarning, GiveAwayWarning, RankDeficiencyWarning, metrics
+from biosfa.estimators import Projection
 from tests.conftest import slow_mixture
 
 
@@ -249,6 +250,8 @@ def test_the_score_is_that_of_the_lag_and_not_defined_without_variance(X):
     for lag in (1, 7):
         sfa = SFA(2, lag=lag).fit(X)
         assert sfa.score(X) == pytest.approx(-sfa.delta_values_.mean(), rel=1e-9)
+    with pytest.raises(ValueError, match="no two samples 7 apart"):
+        sfa.score(X[:5])
     for constant in (np.full((50, X.shape[1]), 0.1), np.zeros((50, X.shape[1]))):
         with pytest.raises(ValueError, match="do not vary on X"):
             sfa.score(constant)
@@ -271,5 +274,26 @@ def test_a_counter_a_clock_and_what_is_constant_within_episodes_are_named(X):
     frame["run"] = np.repeat([0.0, 1.0], lengths)
     with pytest.warns(GiveAwayWarning, match="count, run: changes from row to row no more than a counter"):
         SFA(2).fit(frame, lengths=lengths)
+    SFA(2).fit(X, lengths=[10] * (n // 10))  # short episodes do not make clocks
     frame = frame.drop(columns=["count", "run"]).assign(year=np.sin(2 * np.pi * np.arange(n) / n))
     SFA(2).fit(frame)  # one period of a sine comes back
+
+
+def test_settings_count_alike_whether_somebody_has_read_before_or_not(X):
+    read, unread = SFA(2).partial_fit(X), SFA(2).partial_fit(X)
+    assert read.components_.shape == (2, X.shape[1])
+    for sfa in (read, unread):
+        sfa.set_params(n_components=3, ridge=0.1)
+    np.testing.assert_array_equal(read.components_, unread.components_)
+    np.testing.assert_allclose(read.components_, SFA(2, ridge=0.1).fit(X).components_, rtol=1e-9)
+
+
+def test_features_are_those_of_one_moment_though_somebody_learns_meanwhile(X):
+    sfa = SFA(1).fit(X)
+    expected = sfa.transform(X[:5])
+    projection = Projection.of(sfa)
+    sfa.partial_fit(100 * X + 1000)
+    np.testing.assert_allclose((X[:5] - projection.mean) @ projection.components.T, expected)
+    mean, components = sfa._map()
+    np.testing.assert_array_equal(mean, sfa.mean_)
+    np.testing.assert_array_equal(components, sfa.components_)

@@ -517,6 +517,7 @@ def test_a_cell_that_is_no_number_can_be_a_gap(tmp_path):
         ("t,1,2\n0,3,4\n", ["t", "1", "2"], [3, 4]),  # words over numbers are names
         (",1,2\n0,3,4\n", ["x0", "x1", "x2"], [1, 2]),  # a missing value
         ("NaT,1,2\n0,3,4\n", ["x0", "x1", "x2"], [1, 2]),
+        (",0,1,2\n0,5,6,7\n1,8,9,10\n", ["0", "1", "2"], [6, 7]),  # a frame without names, as pandas writes it
     ],
 )
 def test_a_first_line_is_a_header_or_a_sample(text, names, first, tmp_path):
@@ -525,6 +526,21 @@ def test_a_first_line_is_a_header_or_a_sample(text, names, first, tmp_path):
     stream = open_stream(path, columns=[1, 2])
     assert stream.feature_names == names[1:]
     np.testing.assert_array_equal(next(iter(stream)).samples[0], first)
+
+
+def test_rows_before_a_jump_in_time_are_given_and_durations_are_times(X):
+    seconds = np.append(np.arange(60.0), np.arange(100.0, 140.0))
+    frame = pd.DataFrame({"t": pd.to_timedelta(seconds, unit="s"), "v": X[:100, 0]})
+    rows, error = good_rows(open_stream(frame, time="t"))
+    assert len(rows) == 60
+    assert "time jumps by 41 seconds, where steps up to 1.5 seconds are usual" in error
+
+
+def test_columns_that_are_not_asked_for_may_hold_anything(X):
+    frame = pd.DataFrame({"v": X[:, 0], "odd": [1, "a"] * (len(X) // 2), "sparse": pd.arrays.SparseArray(X[:, 1])})
+    np.testing.assert_array_equal(joined(open_stream(frame, columns=["v", "sparse"]))[0], X[:, :2])
+    with pytest.raises(InputError, match=r"column 'odd': .*string is not a number"):
+        list(open_stream(frame))
 
 
 def test_an_unclear_first_line_is_asked_about(tmp_path):

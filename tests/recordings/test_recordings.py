@@ -21,7 +21,7 @@ from biosfa.io import open_stream
 from biosfa.io.model_file import read_model
 from biosfa.recordings.live import Answers
 from biosfa.recordings.picture import plot
-from biosfa.recordings.run import FitOptions, Run, interruptible
+from biosfa.recordings.run import FitOptions, Run
 from tests.conftest import slow_mixture
 
 BIOSFA = [sys.executable, "-m", "biosfa"]
@@ -192,20 +192,49 @@ def test_a_stream_answers_and_learns_every_good_line_before_a_bad_one(X, tmp_pat
     assert "gaps: 1 row skipped, 2 pairs" in done.stderr
 
 
-def test_a_step_that_computes_for_long_does_not_keep_ctrl_c_waiting():
-    def steps():
-        yield 1
-        time.sleep(60.0)  # an eigenproblem, which hears nothing
-        yield 2
+DEAF = """
+import ctypes, sys
+from biosfa import SFA
+plain = SFA._solve
+def solve(self, moments):
+    if sys.argv[1] == "fit":
+        print("solving", flush=True)
+        ctypes.PyDLL(None).sleep(60)  # as an eigenproblem does, it holds the interpreter
+    return plain(self, moments)
+SFA._solve = solve
+from biosfa.cli import main
+main()
+"""
 
-    begin, stopped = time.monotonic(), []
-    going = interruptible(steps(), lambda: bool(stopped))
-    assert next(going) == 1
-    stopped.append("Ctrl-C")
-    with pytest.raises(KeyboardInterrupt):
-        next(going)
+
+def test_ctrl_c_is_heard_within_an_eigenproblem_and_nothing_is_lost(X, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    arguments = [sys.executable, "-c", DEAF, "fit", "x.npy", "-k", "2", "--out", "m"]
+    process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "solving\n"
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) != 0
+    process.stdout.close()
     assert time.monotonic() - begin < 2.0
-    assert list(interruptible(iter([1, 2]), lambda: False)) == [1, 2]
+    run("resume", "m", cwd=tmp_path)
+    np.testing.assert_array_equal(biosfa.load(tmp_path / "m").components_, SFA(2).fit(X).components_)
+
+
+def test_a_bad_row_stays_an_error_when_the_fit_is_resumed(X, tmp_path):
+    spoiled = np.tile(X, (40, 1))
+    spoiled[150_000, 2] = np.nan
+    np.save(tmp_path / "x.npy", spoiled)
+    arguments = ["fit", tmp_path / "x.npy", "-k", 2, "--checkpoint-every", "1e-6", "--out", tmp_path / "m"]
+    for again in (arguments, ["resume", tmp_path / "m"]):
+        assert "row 150000, column 'x2': nan" in line_of_error(run(*again, code=1))
+
+
+def test_a_fit_that_cannot_find_features_leaves_no_checkpoint(X, tmp_path):
+    low = X[:, :3] @ np.ones((3, 6))
+    np.save(tmp_path / "x.npy", low + np.arange(6))
+    assert "exceeds the rank" in line_of_error(run("fit", tmp_path / "x.npy", "-k", 5, "--out", tmp_path / "m", code=1))
+    assert not (tmp_path / "m.checkpoint").exists()
 
 
 def test_a_stream_goes_on_with_the_solver_of_its_model(X, tmp_path):
@@ -281,7 +310,8 @@ def test_a_checkpoint_is_not_taken_for_another_input_or_command(X, tmp_path, mon
     np.save(tmp_path / "x.npy", X[1:])
     assert "has changed since" in line_of_error(run("resume", out, code=1))
     before = Path(f"{out}.checkpoint").read_bytes()
-    for k in (2, 30):  # another fit, and one that would fail
+    assert "has changed since" in line_of_error(run("fit", tmp_path / "x.npy", "-k", 2, "--out", out, code=1))
+    for k in (3, 30):  # another fit, and one that would fail
         done = run("fit", tmp_path / "x.npy", "-k", k, "--out", out, code=1)
         assert "is the checkpoint of a fit with other settings or inputs" in line_of_error(done)
         assert Path(f"{out}.checkpoint").read_bytes() == before
@@ -428,3 +458,5 @@ def test_independent_channels_share_nothing_slow_though_all_are_slower_than_nois
         found = plot(SFA(10).fit(X), open_stream(X), tmp_path / "picture.png")
         assert found.shared.sum() == shared
         assert found.slow.sum() >= slow
+    for alone in (np.random.default_rng(5).standard_normal((60_000, 1)).cumsum(axis=0), separate[0][:, :1]):
+        assert not plot(SFA(1).fit(alone), open_stream(alone), tmp_path / "picture.png").shared.any()

@@ -232,12 +232,13 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             In the float dtype of X. With ``missing="break"``, NaN where a sample is missing.
         """
         check_is_fitted(self)
-        return self._features(X, lengths, self.components_)
+        return self._features(X, lengths, *self._map())
 
     def _features(
         self,
         X: ArrayLike,
         lengths: ArrayLike | None,
+        mean: Float64Array,
         components: Float64Array,
         respond: Callable[[FloatArray], FloatArray] | None = None,
     ) -> FloatArray:
@@ -246,7 +247,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if missing is not None:
             samples = np.where(missing[:, None], samples.dtype.type(0), samples)
         plan = self._signal.plan(self._signal.reduce(samples), starts, continued=False)
-        Y = Projection(self._signal, components, self.mean_).project(plan)
+        Y = Projection(self._signal, components, mean).project(plan)
         if respond is not None:
             Y = respond(Y)
         if missing is not None:
@@ -350,8 +351,10 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         rounding = ROUNDING * float(np.finfo(Y.dtype).eps)
         if not (spread > rounding * np.abs(rest.samples).max(initial=0.0, axis=0)).all():
             raise ValueError("the features do not vary on X, so that they have no slowness: give more varied samples")
-        lag = getattr(self, "lag", 1)
-        return -float(np.mean(metrics.slowness(rest.samples, lengths=episode_lengths(rest.starts), lag=lag)))
+        lag, sizes = getattr(self, "lag", 1), episode_lengths(rest.starts)
+        if not (sizes > lag).any():
+            raise ValueError(f"X has no two samples {lag} apart in one episode: give more")
+        return -float(np.mean(metrics.slowness(rest.samples, lengths=sizes, lag=lag)))
 
     @property
     def _n_features_out(self) -> int:
@@ -416,7 +419,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def _published(self) -> Arrays:
         """What stands beside the state in a file: the map to the features, if there are any."""
-        return {"components": self.components_, "mean": self.mean_}
+        mean, components = self._map()
+        return {"components": components, "mean": mean}
 
     @abstractmethod
     def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:

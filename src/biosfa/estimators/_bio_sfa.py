@@ -177,8 +177,8 @@ class BioSFA(NetworkEstimator):
         check_is_fitted(self)
         W, M = self._network.W, self._network.M
         if is_nonnegative(self._network.mode.rule):
-            return self._features(X, lengths, W.astype(np.float64), partial(respond_to_all, M=M))
-        return self._features(X, lengths, solve(M, W, assume_a="pos"))
+            return self._features(X, lengths, self.mean_, W.astype(np.float64), partial(respond_to_all, M=M))
+        return self._features(X, lengths, self.mean_, solve(M, W, assume_a="pos"))
 
     @property
     def W_(self) -> FloatArray:

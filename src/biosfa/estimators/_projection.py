@@ -24,8 +24,8 @@ class Projection:
     @classmethod
     def of(cls, estimator: "SlowFeatureEstimator") -> Self:
         """That of a fitted estimator, with a memory of its own that knows no sample yet."""
-        signal = replace(estimator._signal)
-        return cls(signal, estimator.components_, estimator.mean_)
+        mean, components = estimator._map()
+        return cls(replace(estimator._signal), components, mean)
 
     def features(self, chunk: Chunk) -> FloatArray:
         """A row for each row of a chunk that follows the last one; NaN where there is no feature."""

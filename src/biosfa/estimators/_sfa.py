@@ -121,6 +121,13 @@ class SFA(SlowFeatureEstimator):
         self.ridge = ridge
         self.missing = missing
 
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters; another ``ridge`` counts from the next reading on."""
+        super().set_params(**parameters)
+        if "ridge" in parameters:
+            self._solution = None
+        return self
+
     def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
         """Forget everything, then learn from X.
 
@@ -168,7 +175,7 @@ class SFA(SlowFeatureEstimator):
             )
         self._warn_of_rank(solution)
         self._warn_of_condition(solution)
-        self._warn_of_give_aways(episodes)
+        self._warn_of_give_aways()
         super()._finish(position, episodes)
 
     def partial_fit(
@@ -211,7 +218,7 @@ class SFA(SlowFeatureEstimator):
                 "only models of the same input, lag, n_delays and expansion can be merged; (n_features, lag, n_delays, "
                 f"expansion) are {mine} here and {theirs} there"
             )
-        self._moments = self._moments.merged(other._moments)
+        self._moments, self._solution = self._moments.merged(other._moments), None
         return self
 
     @property
@@ -283,7 +290,7 @@ class SFA(SlowFeatureEstimator):
         seen, tail = Moments(self._moments.n_features), self._tail
         for x, piece in self._signal.pieces(plan, at_least=block_rows(self._moments.n_features)):
             tail = accumulate(seen, x, plan.starts[piece], self.lag, tail)
-        self._moments = self._moments.merged(seen)
+        self._moments, self._solution = self._moments.merged(seen), None
         self._tail = tail
         self._signal.remember(rows, starts)
         self._open = True
@@ -305,6 +312,10 @@ class SFA(SlowFeatureEstimator):
             self._solution = solution
         return solution
 
+    def _map(self) -> tuple[Float64Array, Float64Array]:
+        solution = self._features_found()  # both of one moment, though somebody may learn meanwhile
+        return solution.moments.mean, solution.components
+
     def _solve(self, moments: Moments) -> "Solution":
         """Solve for the features, none if there are too few samples or the rank is too low."""
         m = moments.n_features
@@ -315,8 +326,9 @@ class SFA(SlowFeatureEstimator):
         noise = np.where(variance > 0.0, self.ridge * variance.mean(), 0.0)
         np.fill_diagonal(C_xx, variance + noise)
         np.fill_diagonal(C_dot, np.diag(C_dot) + 2.0 * noise)  # the difference of white noise has twice its variance
-        found = slow_directions(C_xx, C_dot, n_components=self.n_components)
-        enough = 0 < (self.n_components or 1) <= found.rank
+        wanted = self._fixed["n_components"]
+        found = slow_directions(C_xx, C_dot, n_components=wanted)
+        enough = 0 < (wanted or 1) <= found.rank
         kept = len(found.directions) if enough else 0
         redundant = redundant_columns(C_xx, found.rank)
         solution = Solution.of(moments, found.directions[:kept], found.delta_values[:kept], found.rank, redundant)
@@ -354,12 +366,12 @@ class SFA(SlowFeatureEstimator):
             stacklevel=6,
         )
 
-    def _warn_of_give_aways(self, episodes: Episodes) -> None:
-        """A ramp over an episode of n rows has the slowness 12/n², and no signal that comes back has less."""
-        moments, mean_length = self._moments, self._moments.n_samples / max(1, episodes.n_episodes)
+    def _warn_of_give_aways(self) -> None:
+        """A ramp over n rows has the slowness 12/n², and no signal that comes back has less."""
+        moments = self._moments
         variance = np.diag(moments.covariance)
         slowness = np.diag(moments.difference_covariance) / np.where(variance > 0.0, variance, 1.0) / self.lag**2
-        given_away = (variance > 0.0) & (slowness < RAMP / mean_length**2)
+        given_away = (variance > 0.0) & (slowness < RAMP / moments.n_samples**2)
         if given_away.any():
             warnings.warn(
                 f"{listed(self.expanded_feature_names()[given_away])}: changes from row to row no more than a counter "

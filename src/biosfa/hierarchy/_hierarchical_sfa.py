@@ -298,7 +298,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """What decides how training goes, as far as a file can tell: JSON data."""
         return {
             "layers": [layer.described() for layer in self.layers],
-            **{name: getattr(self, name) for name in ("solver", "clip", "random_state")},
+            **{name: encode(getattr(self, name)) for name in ("solver", "clip", "random_state")},
             "frames": [self.shape_in_, self.lengths_, self.pixel_mean_, self.pixel_scale_],
         }
 

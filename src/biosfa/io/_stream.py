@@ -75,6 +75,8 @@ class StreamOptions:
         if np.size(self.episodes) == 0 or np.min(self.episodes) < 1:
             raise ValueError(f"every episode needs at least one row; got episodes={self.episodes!r}")
         given = np.asarray(self.episodes)
+        if given.dtype.kind not in "iu":
+            raise ValueError(f"episodes must be whole numbers, or the name of a column; got {self.episodes!r}")
         object.__setattr__(self, "episodes", int(given) if given.ndim == 0 else tuple(given.tolist()))
 
     def open(self, source: Any, chunk_size: int | None = None) -> "Stream":
@@ -178,7 +180,12 @@ class Stream:
                     if wrong.row > 0:  # the good rows before it come first
                         yield self._chunk(table, _first_rows(block, wrong.row), at)
                     raise InputError(wrong.message)
-                chunk = self._chunk(table, block, at)
+                try:
+                    chunk = self._chunk(table, block, at)
+                except _JumpError as jump:
+                    if jump.row > 0:
+                        yield self._chunk(table, _first_rows(block, jump.row), at)
+                    raise InputError(str(jump)) from None
                 at = chunk.position
                 yield chunk
             at = replace(at, table=index + 1, cursor=(), row=0)
@@ -246,10 +253,8 @@ class Stream:
         if jumps.any() and self._missing == "raise":
             row = int(np.flatnonzero(jumps)[0])
             where = f"{table.name}, {table.counts} {block.place(row)}"
-            raise InputError(
-                f"{where}: {_jump(float(steps[row]), max_step, dates=dates)}. "
-                'missing="break" (--missing break) ends the episode there'
-            )
+            words = f"{where}: {_jump(float(steps[row]), max_step, dates=dates)}"
+            raise _JumpError(row, f'{words}. missing="break" (--missing break) ends the episode there')
         n_broken = after.n_broken + int(np.count_nonzero(jumps))
         return starts | jumps, replace(after, time=float(time[-1]), max_step=max_step, n_broken=n_broken)
 
@@ -294,6 +299,14 @@ class Stream:
                 f"{listed(self.feature_names)}"
             )
         return [table.columns.index(name) for name in self.feature_names or names], labels
+
+
+class _JumpError(InputError):
+    """Time does not go on as usual at a row of a block."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 def open_stream(
@@ -401,8 +414,9 @@ def _files(source: str | os.PathLike[str] | Table) -> list[Path]:
 
 
 def _first_rows(block: Block, n: int) -> Block:
-    """The beginning of a block; nothing comes after it."""
-    return block._replace(samples=block.samples[:n], labels=[label[:n] for label in block.labels], wrong=None)
+    """The beginning of a block; what comes next is the row that was left out."""
+    labels = [label[:n] for label in block.labels]
+    return block._replace(samples=block.samples[:n], labels=labels, after=block.at(n), wrong=None)
 
 
 def _index(table: Table, column: str | int) -> int:
@@ -435,6 +449,8 @@ def _label(value: Any) -> str:
 
 def _seconds(time: np.ndarray[Any, Any]) -> Float64Array:
     """Times as numbers: dates as seconds since 1970."""
+    if time.dtype.kind == "m":  # durations
+        return np.where(np.isnat(time), np.nan, time.astype("timedelta64[ns]").astype(np.int64) * 1e-9)
     if time.dtype.kind == "M":
         seconds: Float64Array = time.astype("datetime64[ns]").astype(np.int64).astype(np.float64) * 1e-9
         return seconds

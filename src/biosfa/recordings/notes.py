@@ -49,21 +49,33 @@ def _note_of_time(run: Run, m: int) -> None:
     """Say how long the eigenproblem will take, and whether there are more dimensions than rows."""
     seconds = eigenproblem_seconds(m)
     if seconds > LONG_SECONDS:
-        _note(f"solving for the features of {m:,} dimensions will take about {duration(seconds)}; Ctrl-C stops it")
+        _note(
+            f"solving for the features of {m:,} dimensions will take about {duration(seconds)}; after Ctrl-C, biosfa "
+            "resume solves it again"
+        )
     n_rows = run.stream.n_rows
     if n_rows is not None and n_rows <= m:
-        pca = max(1, min(n_rows // 10, run.stream.n_features))
+        options = run.options
+        sizes = {
+            d: expanded_size(options.expand, d * options.delays)
+            for d in range(1, min(n_rows, run.stream.n_features) + 1)
+        }
+        pca = max((d for d, size in sizes.items() if size <= n_rows // 10), default=1)
         _note(
             f"there are more dimensions ({m:,}) than rows ({n_rows:,}): features will fit the noise. --pca {pca} would "
-            f"leave {expanded_size(run.options.expand, pca * run.options.delays):,}"
+            f"leave {sizes[pca]:,}"
         )
 
 
 def eigenproblem_seconds(m: int) -> float:
     """What the eigenproblem of m columns will take here: from that of a small one, growing as m³."""
-    begin = time.perf_counter()
-    slow_directions(np.eye(PROBE_COLUMNS), np.eye(PROBE_COLUMNS), n_components=1)
-    return (time.perf_counter() - begin) * (m / PROBE_COLUMNS) ** 3
+    root = np.random.default_rng(0).standard_normal((PROBE_COLUMNS, 2 * PROBE_COLUMNS))
+    probe, times = root @ root.T, []
+    for _ in range(3):
+        begin = time.perf_counter()
+        slow_directions(probe, probe, n_components=1)
+        times.append(time.perf_counter() - begin)
+    return min(times) * (m / PROBE_COLUMNS) ** 3
 
 
 def after(run: Run) -> list[str]:

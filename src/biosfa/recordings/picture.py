@@ -27,6 +27,7 @@ from biosfa.typing import BoolArray, Float64Array, FloatArray
 ROWS = 100_000  # of the input that are looked at
 FEWEST = 10
 SURROGATES = 20
+CLEARLY = 0.95  # of the least slowness that chance gives: where chance varies little, less is no difference
 SHUFFLED, ROWS_A_COLUMN = 10_000, 20  # samples of a shuffled input, at least: in all, and for each expanded column
 FEATURES = 6  # drawn over time
 COLUMNS = 40  # drawn of the weights, those of largest weight
@@ -50,9 +51,11 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
     rows = projection.signal.reduce(chunk.samples)
     plan = projection.signal.plan(rows, chunk.starts, continued=False)
     Y = projection.project(plan)
-    delta = metrics.slowness(Y, episode_lengths(plan.starts), getattr(model, "lag", 1))
-    own_spectra, shuffled = surrogates(model, projection, chunk, seed)
-    found = Found(delta, own_spectra, shuffled, slower(delta, own_spectra), slower(delta, shuffled))
+    delta = _slowness(model, projection, chunk)
+    compared = _beginning(chunk, max(SHUFFLED, ROWS_A_COLUMN * len(projection.mean)))
+    own_spectra, shuffled = surrogates(model, projection, compared, seed)
+    there = _slowness(model, projection, compared)  # on the rows that the made inputs come from
+    found = Found(delta, own_spectra, shuffled, slower(there, own_spectra), slower(there, shuffled))
     with figure(9.5, 8.5) as drawn:
         top, bottom = np.asarray(drawn.subfigures(2, 1, height_ratios=[1.3, 1.0], squeeze=False))[:, 0]
         shown = min(FEATURES, Y.shape[1])
@@ -66,8 +69,19 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
 
 
 def slower(delta: Float64Array, by_chance: Float64Array) -> BoolArray:
-    """Which features, from the slowest on, are slower than the feature of their rank in all surrogates."""
-    return np.logical_and.accumulate(np.sort(delta) < by_chance.min(axis=0))[np.argsort(np.argsort(delta))]
+    """Which features, from the slowest on, are clearly slower than the feature of their rank in all surrogates."""
+    clearly = np.sort(delta) < CLEARLY * by_chance.min(axis=0)
+    return np.logical_and.accumulate(clearly)[np.argsort(np.argsort(delta))]
+
+
+def _beginning(chunk: Chunk, n: int) -> Chunk:
+    return chunk._replace(samples=chunk.samples[:n], starts=chunk.starts[:n])
+
+
+def _slowness(model: SlowFeatureEstimator, projection: Projection, chunk: Chunk) -> Float64Array:
+    """Slowness of a model's features on some rows."""
+    plan = projection.signal.plan(projection.signal.reduce(chunk.samples), chunk.starts, continued=False)
+    return metrics.slowness(projection.project(plan), episode_lengths(plan.starts), getattr(model, "lag", 1))
 
 
 def surrogates(
@@ -77,9 +91,8 @@ def surrogates(
 
     The first ask whether columns share what is slow; the second, whether anything is slower than noise.
     """
-    k, m = model.components_.shape
-    n = min(len(chunk.samples), max(SHUFFLED, ROWS_A_COLUMN * m))
-    samples, lengths = chunk.samples[:n], episode_lengths(chunk.starts[:n])
+    k = len(projection.components)
+    samples, lengths = chunk.samples, episode_lengths(chunk.starts)
     rng = np.random.default_rng(seed)
 
     def slowness(made: FloatArray) -> Float64Array:
@@ -92,7 +105,7 @@ def surrogates(
             warnings.simplefilter("ignore", known)  # was said when the model was fitted
         for _ in range(SURROGATES):
             found[0].append(slowness(phase_randomised(samples, lengths, rng)))
-            found[1].append(slowness(rng.permutation(chunk.samples)[:n]))
+            found[1].append(slowness(rng.permutation(samples)))
             progress.advance(1)
     return np.array(found[0]), np.array(found[1])
 

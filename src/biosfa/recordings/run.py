@@ -1,19 +1,16 @@
 """Fitting a model to files, with checkpoints: killed at any moment, it goes on and ends with the same bits."""
 
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Thread
-from typing import Any, TypeVar
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from biosfa.estimators import Fitting, SlowFeatureEstimator, load_model, to_model
-from biosfa.exceptions import InputError
+from biosfa.exceptions import DivergenceError, InputError, ModelFileError
 from biosfa.io import Stream, StreamOptions
 from biosfa.io.atomic import remove_litter
 from biosfa.io.checkpoint import Checkpoint, Kept, read_checkpoint
@@ -22,10 +19,6 @@ from biosfa.io.tables import STDIN, standard_input
 from biosfa.presentation.progress import Progress
 from biosfa.recordings._constants import ConstantColumns
 from biosfa.registry import ONLINE_SOLVERS, SOLVERS
-
-Step = TypeVar("Step")
-
-POLL_SECONDS, PATIENCE_SECONDS = 0.1, 1.0  # between two looks for Ctrl-C; for a step to end after it
 
 
 @dataclass(frozen=True)
@@ -181,13 +174,22 @@ def begin(options: FitOptions, out: Path, *, overwrite: bool = False) -> Run:
     path = run.checkpoint.path
     if overwrite or not path.exists():
         return run
-    kept = run.checkpoint.read()
-    if kept is None:
+    try:
+        kept = read_checkpoint(path)
+    except ModelFileError as error:
+        raise InputError(f"{error}. Give the checkpoint up with --overwrite, or choose another --out") from None
+    own = run.checkpoint.owner
+    if kept.owner == own:
+        return run.take_up(kept)
+    if kept.owner.get("options") == own["options"]:
         raise InputError(
-            f"{path} is the checkpoint of a fit with other settings or inputs: resume that fit with biosfa resume "
-            f"{out}, choose another --out, or give it up with --overwrite"
+            f"the input has changed since {path} was written: give the checkpoint up with --overwrite, or bring the "
+            "old input back"
         )
-    return run.take_up(kept)
+    raise InputError(
+        f"{path} is the checkpoint of a fit with other settings or inputs: resume that fit with biosfa resume {out}, "
+        "choose another --out, or give it up with --overwrite"
+    )
 
 
 def resume(out: Path) -> Run:
@@ -199,7 +201,9 @@ def resume(out: Path) -> Run:
     kept = read_checkpoint(path)
     run = Run.begin(FitOptions.from_json(kept.owner["options"]), out)
     if run.checkpoint.owner != kept.owner:
-        raise InputError(f"the input of {path} has changed since: fit it anew, or bring the old one back")
+        raise InputError(
+            f"the input of {path} has changed since: fit it anew with --overwrite, or bring the old one back"
+        )
     return run.take_up(kept)
 
 
@@ -210,52 +214,40 @@ def work(run: Run, checkpoint_every: float) -> None:
     resumable, n_before = run.options.inputs != [STDIN], run.fitting.n_rows
     # the products of a network are small: threads that share them only wait for one another
     limits = threadpool_limits(1) if run.options.solver in ONLINE_SOLVERS else nullcontext()
-    with limits, Progress("fit", total=None, unit="samples") as progress, stop_between_steps() as stopped:
-        try:
-            for fraction in interruptible(run.steps(checkpoint_every if resumable else 0.0), stopped):
-                progress.reach(fraction, run.fitting.n_rows - n_before)
-                if stopped():
-                    if resumable:
-                        run.keep()
-                    raise KeyboardInterrupt
-        except (ValueError, MemoryError):
-            if run.kept_rows == 0:  # nothing to go on with
+    steps = run.steps(checkpoint_every if resumable else 0.0)
+    with limits:
+        with Progress("fit", total=None, unit="samples") as progress, stop_between_steps() as stopped:
+            try:
+                for fraction in steps:
+                    progress.reach(fraction, run.fitting.n_rows - n_before)
+                    if stopped():
+                        if resumable:
+                            run.keep()
+                        raise KeyboardInterrupt
+                    if run.fitting.about_to_finish:
+                        break
+            except (ValueError, MemoryError, DivergenceError):
+                if run.kept_rows == 0:  # nothing to go on with
+                    run.checkpoint.remove()
+                raise
+        with stop_at_once():
+            try:
+                for _ in steps:
+                    pass
+            except (ValueError, MemoryError):  # which would come again
                 run.checkpoint.remove()
-            raise
+                raise
     run.finish()
 
 
-def interruptible(steps: Iterator[Step], stopped: Callable[[], bool]) -> Iterator[Step]:
-    """Go through steps in another thread, so that Ctrl-C is heard while a step computes.
-
-    A step that does not end soon after Ctrl-C is abandoned; what was kept before it can be resumed.
-    """
-    done: Queue[tuple[Step | None, BaseException | None]] = Queue()
-
-    def advance() -> None:
-        try:
-            done.put((next(steps), None))
-        except BaseException as error:
-            done.put((None, error))
-
-    def outcome() -> tuple[Step | None, BaseException | None]:
-        asked: float | None = None
-        while True:
-            try:
-                return done.get(timeout=POLL_SECONDS)
-            except Empty:
-                asked = asked or (time.monotonic() if stopped() else None)
-                if asked is not None and time.monotonic() - asked > PATIENCE_SECONDS:
-                    raise KeyboardInterrupt from None
-
-    while True:
-        Thread(target=advance, daemon=True).start()
-        step, error = outcome()
-        if isinstance(error, StopIteration):
-            return
-        if error is not None:
-            raise error
-        yield step  # type: ignore[misc]
+@contextmanager
+def stop_at_once() -> Iterator[None]:
+    """Let Ctrl-C end the process: an eigenproblem does not return to Python before it is solved."""
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from biosfa.exceptions import InputError
-from biosfa.io.tables._table import Array, Block, Cursor, Table
+from biosfa.io.tables._table import Array, Block, Cursor, Table, row_cursor
 from biosfa.typing import FloatArray
 
 
@@ -51,14 +51,11 @@ class Frame(ArrowTable):
         import pyarrow as pa
 
         names = [str(name) for name in frame.columns]
-        try:
-            if hasattr(frame, "iloc"):
-                arrays = [pa.array(frame.iloc[:, i], from_pandas=True) for i in range(len(names))]
-            else:
-                arrays = frame.to_arrow().columns
-            self._table = pa.Table.from_arrays(arrays, names=names)
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            raise InputError(f"the frame cannot be read as a table of numbers: {str(error).splitlines()[0]}") from None
+        if hasattr(frame, "iloc"):
+            arrays = [_from_pandas(frame.iloc[:, i]) for i in range(len(names))]
+        else:
+            arrays = frame.to_arrow().columns
+        self._table = pa.Table.from_arrays(arrays, names=names)
         super().__init__("the frame", names, self._table.schema.types, self._table.num_rows)
 
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
@@ -66,7 +63,19 @@ class Frame(ArrowTable):
         self.check_numbers(features)
         for begin in range(cursor[0] if cursor else 0, self._table.num_rows, size):
             samples, found = self.cells(self._table.slice(begin, size), features, labels)
-            yield Block(samples, found, partial(add, begin), (begin + len(samples),))
+            after = (begin + len(samples),)
+            yield Block(samples, found, partial(add, begin), after, partial(row_cursor, begin))
+
+
+def _from_pandas(series: Any) -> Any:
+    """A column of a frame; one that Arrow cannot hold has words in it, which is an error only if it is asked for."""
+    import pyarrow as pa
+
+    dense = series.sparse.to_dense() if hasattr(series.dtype, "fill_value") else series
+    try:
+        return pa.array(dense, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.array(dense.astype(str))
 
 
 def _to_numpy(column: Any) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from biosfa.exceptions import InputError
 from biosfa.io.tables._arrow import ArrowTable
-from biosfa.io.tables._table import Block, Cursor, TableWriter
+from biosfa.io.tables._table import Block, Cursor, TableWriter, row_cursor
 from biosfa.typing import FloatArray
 
 PANDAS_INDEX = r"__index_level_\d+__"  # columns that pandas adds to those of a frame
@@ -55,7 +55,9 @@ class Parquet(ArrowTable):
                             here = begin
                             begin += len(samples) - left
                             labelled = [label[left:] for label in found]
-                            yield Block(samples[left:], labelled, partial(add, here), (begin,))
+                            yield Block(
+                                samples[left:], labelled, partial(add, here), (begin,), partial(row_cursor, here)
+                            )
                 except (pa.ArrowException, OSError) as error:
                     raise InputError(
                         f"{self.name}, row {begin} or after: it cannot be read ({str(error).splitlines()[0]})"

@@ -7,7 +7,7 @@ from functools import partial
 
 from biosfa.exceptions import InputError
 from biosfa.io.tables._table import Block, Cursor, Table
-from biosfa.io.tables._text import Grammar, is_comment, whole_lines
+from biosfa.io.tables._text import Grammar, UnclearHeader, is_comment, whole_lines
 
 STDIN = "-"  # what it is called among inputs
 NAME = "standard input"  # and in messages
@@ -32,7 +32,14 @@ class StandardInput(Table):
         head = b""
         while all(is_comment(line) for line in head.splitlines()) and (lines := read()):
             head += lines
-        self._grammar = Grammar(NAME, head, header)
+        while True:
+            try:
+                self._grammar = Grammar(NAME, head, header)
+                break
+            except UnclearHeader:
+                if not (lines := read()):
+                    raise
+                head += lines  # the line after it may tell
         self._head = head[self._grammar.offset :]
         self._read = False
         super().__init__(NAME, self._grammar.columns, None)

@@ -30,6 +30,7 @@ class Block(NamedTuple):
     labels: list[Array]  # columns that are no features: time, episode
     place: Callable[[int], int]  # where in the table a row of the block is, counted as the table counts
     after: Cursor
+    at: Callable[[int], Cursor]  # where to go on from a row of the block
     wrong: Wrong | None = None  # the first row that has something else than numbers, which is NaN
 
 
@@ -115,7 +116,13 @@ def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
 def split(rows: Array, features: list[int], labels: list[int], begin: int) -> Block:
     """A block from rows that have all columns, of which the first is number ``begin``."""
     chosen = rows if features == list(range(rows.shape[1])) else rows[:, features]
-    return Block(to_floats(chosen), [rows[:, i] for i in labels], partial(add, begin), (begin + len(rows),))
+    labelled = [rows[:, i] for i in labels]
+    return Block(to_floats(chosen), labelled, partial(add, begin), (begin + len(rows),), partial(row_cursor, begin))
+
+
+def row_cursor(begin: int, row: int) -> Cursor:
+    """Where to go on from a row, in tables that count rows."""
+    return (begin + row,)
 
 
 def to_floats(rows: Array) -> FloatArray:

@@ -79,6 +79,7 @@ class Grammar:
         following = self._split(self._decoded(filled[1])) if len(filled) > 1 else None
         self._n_cells = len(cells)
         self._index = 0  # columns before the first that counts
+        self._had_numbers = False  # whether there was a block of numbers only
         self.columns: list[str] | int = len(cells)
         if self._is_header(cells, following) if header is None else header:
             self._index = int(cells[0] == "" and len(cells) > 1)
@@ -101,8 +102,11 @@ class Grammar:
 
     def _is_header(self, cells: list[str], following: list[str] | None) -> bool:
         """Whether the first line has names, judged by its cells and those of the line after it."""
-        # numbers in order are names, as pandas gives them to columns without any
-        if len(cells) > 2 and any(cells == [str(i + first) for i in range(len(cells))] for first in (0, 1)):
+        # numbers in order are names, as pandas gives them to columns without any, after an index without a name
+        names = cells[1:] if cells[0] == "" else cells
+        if (len(names) > 2 or (len(names) < len(cells) and names)) and names == [str(i) for i in range(len(names))]:
+            return True
+        if len(names) > 2 and names == [str(i + 1) for i in range(len(names))]:
             return True
         is_word = [not self._is_datum(cell) for cell in cells]
         if not any(is_word):
@@ -117,7 +121,7 @@ class Grammar:
             over_numbers = any(word and not below for word, below in zip(is_word, words_below, strict=True))
             if over_numbers and all(word or cell.isdigit() for word, cell in zip(is_word, cells, strict=True)):
                 return True
-        raise InputError(
+        raise UnclearHeader(
             f"{self.name}: it is not clear whether line {self.line} is a header: say so with header=True (--header) or "
             "header=False (--no-header)"
         )
@@ -147,6 +151,7 @@ class Grammar:
                 raise self._line_error(str(error), lines, line) from None
             table = self._read(lines, features, labels, pa.string())
             wrong = self._wrong_cell(table, lines, line, features)
+        self._had_numbers = self._had_numbers or wrong is None
         samples = np.empty((table.num_rows, len(features)))
         for i in range(len(features)):
             column = table.column(i)
@@ -186,7 +191,7 @@ class Grammar:
                     found.append((row, feature, cell))
                     break
         row, feature, cell = min(found)
-        for i, other in enumerate(features):
+        for i, other in enumerate(features if not self._had_numbers else []):
             filled = [cell for cell in table.column(i).to_pylist() if cell is not None]
             if len(filled) >= MANY_CELLS and all(np.isnan(_number(cell)) for cell in filled):
                 raise InputError(
@@ -252,11 +257,16 @@ class Grammar:
                     [label[begin:end] for label in cells.labels],
                     partial(_line_of_row, lines, line, begin),
                     after,
+                    partial(_text_cursor, offset, line, begin),
                     None if wrong is None else Wrong(wrong.row - begin, wrong.message),
                 )
             offset, line, done = following
             if error is not None:
                 raise error
+
+
+class UnclearHeader(InputError):  # noqa: N818 (it is one, in words)
+    """The first line may be a header, or a sample."""
 
 
 class LineError(InputError):
@@ -268,10 +278,12 @@ class LineError(InputError):
 
 
 def _number(cell: str | None) -> float:
-    try:
-        return np.nan if cell is None else float(cell)
-    except ValueError:
-        return np.nan
+    """A cell as a number, NaN if it is none; as Arrow reads it, which knows fewer than Python."""
+    return float(cell) if cell is not None and NUMBER.fullmatch(cell.strip()) else np.nan
+
+
+def _text_cursor(offset: int, line: int, begin: int, row: int) -> Cursor:
+    return offset, line, begin + row
 
 
 def is_comment(line: bytes) -> bool:
