@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from biosfa.registry import EXPANSIONS, MODELS, SOLVERS, SUFFIXES
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
@@ -40,3 +42,16 @@ def assert_said(found, said, command):
     """Compare what was printed with what the page says; … stands for anything."""
     pattern = ".*".join(re.escape(part) for part in said.split("…"))
     assert re.fullmatch(pattern, found, re.DOTALL), f"{command} printed:\n{found}\ninstead of:\n{said}"
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("command.md", [*SUFFIXES, *(f"--solver {name}" for name in SOLVERS), *EXPANSIONS]),
+        ("choosing.md", [choice.name for choice in SOLVERS.values()]),
+        ("file-format.md", MODELS),
+    ],
+)
+def test_pages_name_what_there_is_to_choose_from(page, words):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert [word for word in words if word not in text] == []

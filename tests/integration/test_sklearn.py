@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from biosfa import SFA, BioSFA, CuBICA, OfflineBioSFA, OnlineSFA, QuadraticExpansion, TimeEmbedding
@@ -97,19 +97,3 @@ def test_in_a_pipeline_and_a_grid_search(X):
     train, test = next(TimeSeriesSplit(3).split(X))
     slow = slowness(clone(pipeline).fit(X[train]).transform(X[test]))
     assert search.cv_results_["split0_test_score"][0] == pytest.approx(-slow.mean())
-
-
-def test_quadratic_expansion_is_polynomial_features_of_degree_two(X):
-    ours = QuadraticExpansion().fit(X)
-    theirs = PolynomialFeatures(2, include_bias=False).fit(X)
-    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-15)
-    names = ["a", "b", "c"]
-    assert list(ours.get_feature_names_out(names)) == list(theirs.get_feature_names_out(names))
-    assert ours.transform(X.astype(np.float32)).dtype == np.float32
-
-
-def test_time_embedding_stays_within_episodes():
-    X = np.arange(7.0)[:, None]
-    embedded = TimeEmbedding(n_delays=3).fit_transform(X, lengths=[4, 2, 1])
-    np.testing.assert_array_equal(embedded, [[2, 1, 0], [3, 2, 1]])
-    assert list(TimeEmbedding(n_delays=2).fit(X).get_feature_names_out(["z"])) == ["z", "z[t-1]"]
