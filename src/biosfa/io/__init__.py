@@ -1,5 +1,6 @@
 """Samples from files, and model files."""
 
-from biosfa.io._stream import Chunk, Position, Stream, StreamOptions, open_stream
+from biosfa.io._chunk import Chunk, Position
+from biosfa.io._stream import Stream, StreamOptions, open_stream
 
 __all__ = ["Chunk", "Position", "Stream", "StreamOptions", "open_stream"]

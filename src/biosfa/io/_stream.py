@@ -3,48 +3,25 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.episodes import rows_with_nan, without_missing
 from biosfa.exceptions import InputError
-from biosfa.io.tables import Block, Cursor, Frame, Sliced, Table, Wrong, is_table, open_table
+from biosfa.io._chunk import Chunk, Position
+from biosfa.io._time import JumpError, describe_jump, to_seconds
+from biosfa.io.tables import Block, Frame, Sliced, Table, Wrong, is_table, open_table
 from biosfa.kernels.finite import all_finite
-from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
-from biosfa.wording import duration, listed
+from biosfa.typing import BoolArray, Float64Array
+from biosfa.wording import listed
 
 CHUNK_BYTES = 2**23
 CHUNK_ROWS = 64  # at least, however many columns there are
 JUMP = 1.5  # a step in time that is longer than so many usual ones is a gap
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where in a stream one is, and what must be remembered of the rows before; JSON data."""
-
-    table: int = 0
-    cursor: Cursor = ()
-    row: int = 0  # in the table
-    time: float | None = None  # of the last row
-    max_step: float | None = None  # in time
-    label: str | None = None  # of the last row's episode
-    broken: bool = False  # whether the last row was missing
-    n_rows: int = 0  # of all tables so far
-    n_skipped: int = 0  # missing ones among them
-    n_broken: int = 0  # pairs of consecutive rows that a gap has parted
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON data."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, content: dict[str, Any]) -> Self:
-        """Back from JSON data."""
-        return cls(**{**content, "cursor": tuple(content["cursor"])})
 
 
 @dataclass(frozen=True)
@@ -84,25 +61,6 @@ class StreamOptions:
         if chunk_size is not None and chunk_size < 1:
             raise ValueError(f"chunk_size must be at least 1; got {chunk_size!r}")
         return Stream(_sources(source), self, chunk_size)
-
-
-class Chunk(NamedTuple):
-    """Consecutive samples, without those that are missing."""
-
-    samples: FloatArray  # (n_samples, n_features)
-    starts: BoolArray  # which of these begin an episode
-    kept: BoolArray | None  # which rows of the input these are; None if all
-    position: Position  # after it
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the input, missing ones included."""
-        return len(self.samples) if self.kept is None else len(self.kept)
-
-    @property
-    def rows(self) -> IntArray:
-        """Numbers of the rows that the samples are, among these."""
-        return np.arange(len(self.samples)) if self.kept is None else np.flatnonzero(self.kept)
 
 
 class Stream:
@@ -175,19 +133,12 @@ class Stream:
             table = self._open(index)
             features, labels = self._find_columns(table)
             for block in table.blocks(at.cursor, self.chunk_size, features, labels):
-                wrong = self._first_wrong(table, block)
-                if wrong is not None:
-                    if wrong.row > 0:  # the good rows before it come first
-                        yield self._chunk(table, _first_rows(block, wrong.row), at)
-                    raise InputError(wrong.message)
-                try:
-                    chunk = self._chunk(table, block, at)
-                except _JumpError as jump:
-                    if jump.row > 0:
-                        yield self._chunk(table, _first_rows(block, jump.row), at)
-                    raise InputError(str(jump)) from None
-                at = chunk.position
-                yield chunk
+                chunk, error = self._good_rows(table, block, at)
+                if chunk is not None:
+                    at = chunk.position
+                    yield chunk
+                if error is not None:
+                    raise InputError(error)
             at = replace(at, table=index + 1, cursor=(), row=0)
         if self._ends is not None and at.n_rows != self._ends[-1]:
             raise InputError(f"the episodes' lengths add up to {self._ends[-1]} rows, but there are {at.n_rows}")
@@ -205,6 +156,18 @@ class Stream:
             [_size(source), max((file.stat().st_mtime_ns for file in _files(source)), default=0)]
             for source in self._sources
         ]
+
+    def _good_rows(self, table: Table, block: Block, at: Position) -> tuple[Chunk | None, str | None]:
+        """The rows of a block before the first that ends the stream, and what is wrong with that one."""
+        wrong = self._first_wrong(table, block)
+        good = block if wrong is None else _first_rows(block, wrong.row)
+        error = None if wrong is None else wrong.message
+        try:
+            chunk = self._chunk(table, good, at) if len(good.samples) else None
+        except JumpError as jump:
+            good, error = _first_rows(good, jump.row), str(jump)
+            chunk = self._chunk(table, good, at) if len(good.samples) else None
+        return chunk, error
 
     def _chunk(self, table: Table, block: Block, at: Position) -> Chunk:
         n = len(block.samples)
@@ -228,7 +191,7 @@ class Stream:
             after = replace(after, label=_label(label[-1]))
         if self._time is not None:
             dates = labels[0].dtype.kind not in "iuf"
-            starts, after = self._find_jumps(table, block, _seconds(labels[0]), starts, after, dates=dates)
+            starts, after = self._find_jumps(table, block, to_seconds(labels[0]), starts, after, dates=dates)
         if all_finite(block.samples.reshape(-1)) and not at.broken:
             return Chunk(block.samples, starts, None, after)
         unbroken = without_missing(block.samples, starts, rows_with_nan(block.samples), broken=at.broken)
@@ -253,8 +216,8 @@ class Stream:
         if jumps.any() and self._missing == "raise":
             row = int(np.flatnonzero(jumps)[0])
             where = f"{table.name}, {table.counts} {block.place(row)}"
-            words = f"{where}: {_jump(float(steps[row]), max_step, dates=dates)}"
-            raise _JumpError(row, f'{words}. missing="break" (--missing break) ends the episode there')
+            words = f"{where}: {describe_jump(float(steps[row]), max_step, dates=dates)}"
+            raise JumpError(row, f'{words}. missing="break" (--missing break) ends the episode there')
         n_broken = after.n_broken + int(np.count_nonzero(jumps))
         return starts | jumps, replace(after, time=float(time[-1]), max_step=max_step, n_broken=n_broken)
 
@@ -299,14 +262,6 @@ class Stream:
                 f"{listed(self.feature_names)}"
             )
         return [table.columns.index(name) for name in self.feature_names or names], labels
-
-
-class _JumpError(InputError):
-    """Time does not go on as usual at a row of a block."""
-
-    def __init__(self, row: int, message: str) -> None:
-        super().__init__(message)
-        self.row = row
 
 
 def open_stream(
@@ -429,38 +384,8 @@ def _index(table: Table, column: str | int) -> int:
     raise InputError(f"{table.name} has no column {column!r}; it has {listed(table.columns)}")
 
 
-def _jump(step: float, max_step: float | None, *, dates: bool) -> str:
-    """A step in time that is none, in words."""
-    written = duration if dates else "{:.4g}".format
-    if np.isnan(step):
-        return "the time is missing"
-    if step <= 0.0:
-        return f"time runs back by {written(-step)}" if step < 0.0 else "time stands still"
-    usual = "" if max_step is None else f", where steps up to {written(max_step)} are usual (max_step, --max-step)"
-    return f"time jumps by {written(step)}{usual}"
-
-
 def _label(value: Any) -> str:
     """The name of an episode: 7 and 7.0 are the same, and so are all that are missing."""
     if value is None or value != value:
         return ""
     return str(int(value)) if isinstance(value, float | np.floating) and float(value).is_integer() else str(value)
-
-
-def _seconds(time: np.ndarray[Any, Any]) -> Float64Array:
-    """Times as numbers: dates as seconds since 1970."""
-    if time.dtype.kind == "m":  # durations
-        return np.where(np.isnat(time), np.nan, time.astype("timedelta64[ns]").astype(np.int64) * 1e-9)
-    if time.dtype.kind == "M":
-        seconds: Float64Array = time.astype("datetime64[ns]").astype(np.int64).astype(np.float64) * 1e-9
-        return seconds
-    try:
-        return time.astype(np.float64)
-    except (ValueError, TypeError):
-        pass
-    try:  # words that are dates
-        return _seconds(time.astype("datetime64[ns]"))
-    except (ValueError, TypeError):
-        raise InputError(
-            f"the column of time has {time[0]!r}, which is neither a number nor a date such as 2026-11-16 12:30:00"
-        ) from None

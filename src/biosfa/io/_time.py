@@ -1,0 +1,47 @@
+"""Times of rows: numbers, dates or durations as seconds, and steps that are gaps."""
+
+from typing import Any
+
+import numpy as np
+
+from biosfa.exceptions import InputError
+from biosfa.typing import Float64Array
+from biosfa.wording import duration
+
+
+def to_seconds(time: np.ndarray[Any, Any]) -> Float64Array:
+    """Times as numbers: dates as seconds since 1970."""
+    if time.dtype.kind == "m":  # durations
+        return np.where(np.isnat(time), np.nan, time.astype("timedelta64[ns]").astype(np.int64) * 1e-9)
+    if time.dtype.kind == "M":
+        seconds: Float64Array = time.astype("datetime64[ns]").astype(np.int64).astype(np.float64) * 1e-9
+        return seconds
+    try:
+        return time.astype(np.float64)
+    except (ValueError, TypeError):
+        pass
+    try:  # words that are dates
+        return to_seconds(time.astype("datetime64[ns]"))
+    except (ValueError, TypeError):
+        raise InputError(
+            f"the column of time has {time[0]!r}, which is neither a number nor a date such as 2026-11-16 12:30:00"
+        ) from None
+
+
+def describe_jump(step: float, max_step: float | None, *, dates: bool) -> str:
+    """A step in time that is none, in words."""
+    written = duration if dates else "{:.4g}".format
+    if np.isnan(step):
+        return "the time is missing"
+    if step <= 0.0:
+        return f"time runs back by {written(-step)}" if step < 0.0 else "time stands still"
+    usual = "" if max_step is None else f", where steps up to {written(max_step)} are usual (max_step, --max-step)"
+    return f"time jumps by {written(step)}{usual}"
+
+
+class JumpError(InputError):
+    """Time does not go on as usual at a row of a block."""
+
+    def __init__(self, row: int, message: str) -> None:
+        super().__init__(message)
+        self.row = row
