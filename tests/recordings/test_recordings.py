@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import biosfa
-from biosfa import SFA, BioSFA, OnlineSFA
+from biosfa import SFA, BioSFA, OnlineSFA, metrics
 from biosfa.io import open_stream
 from biosfa.io.model_file import read_model
 from biosfa.recordings.live import Answers
@@ -460,3 +460,19 @@ def test_independent_channels_share_nothing_slow_though_all_are_slower_than_nois
         assert found.slow.sum() >= slow
     for alone in (np.random.default_rng(5).standard_normal((60_000, 1)).cumsum(axis=0), separate[0][:, :1]):
         assert not plot(SFA(1).fit(alone), open_stream(alone), tmp_path / "picture.png").shared.any()
+
+
+@pytest.mark.parametrize("solver", ["online", "bio"])
+def test_fit_and_inspect_print_the_same_slowness(solver, folder, X, tmp_path):
+    """It is that of the weights that transform uses, on the input."""
+    out = tmp_path / "m"
+    fitted = run("fit", folder / "x.npy", "-k", 2, "--solver", solver, "--out", out).stdout
+    found = json.loads(run("inspect", out, "--json").stdout)
+    delta = metrics.slowness(biosfa.load(out).transform(X))
+    np.testing.assert_allclose(found["delta_values"], delta, rtol=1e-6)
+    assert "slowness δ: " + " ".join(f"{value:.4g}" for value in delta) in fitted
+    features = biosfa.load(out).transform(X)
+    assert found["origin"]["measured"]["constraint_error"] == pytest.approx(
+        np.square(np.cov(features.T, bias=True) - np.eye(2)).sum() / 2
+    )
+    assert "after the fit: constraint error" in run("inspect", out).stdout

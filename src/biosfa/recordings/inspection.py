@@ -36,7 +36,20 @@ def inspect(path: str) -> dict[str, Any]:
     found["arrays"] = {name: list(array.shape) for name, array in sorted(model.arrays.items())}
     if "origin" in model.settings:
         found["origin"] = model.settings["origin"]
+        found |= _measured(found["origin"].get("measured"), getattr(estimator, "lag", 1))
     return found
+
+
+def _measured(measured: dict[str, Any] | None, lag: int) -> dict[str, Any]:
+    """Slowness as it was measured on the input of a fit, which counts more than a network's own estimate."""
+    if measured is None:
+        return {}
+    delta = np.asarray(measured["delta_values"], dtype=np.float64)
+    return {
+        "delta_values": _numbers(delta),
+        "timescales": _numbers(metrics.timescales(delta, lag=lag)),
+        "periods": _numbers(metrics.periods(delta, lag=lag)),
+    }
 
 
 def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
@@ -135,6 +148,10 @@ def as_text(found: dict[str, Any]) -> str:
         say("health", ", ".join(words))
     if health.get("warning"):
         say("warning", health["warning"])
+    measured = found.get("origin", {}).get("measured")
+    if measured is not None:
+        error = f"constraint error {measured['constraint_error']:.2g}"
+        say("measured", f"on the first {measured['n_rows']:,} rows of the input, after the fit: {error}, and δ below")
     lines.append(f"{'feature':<12} {'δ':>10}  {'timescale':>10}  {'period':>10}")
     rows = zip(found["delta_values"][:SHOWN], found["timescales"], found["periods"], strict=False)
     for i, numbers in enumerate(rows):

@@ -5,20 +5,17 @@ import time
 
 import numpy as np
 
-from biosfa.estimators import NetworkEstimator, Projection, exact_memory
+from biosfa.estimators import NetworkEstimator, exact_memory
 from biosfa.io import Position
-from biosfa.io.tables import STDIN
-from biosfa.kernels.exact import Moments, accumulate, slow_directions
+from biosfa.kernels.exact import slow_directions
 from biosfa.learning import FAR_FROM_WHITE
 from biosfa.recordings.run import Run
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.signal import expanded_size
-from biosfa.typing import Float64Array, FloatArray
 from biosfa.wording import counted, duration, listed
 
 MANY = 5000  # expanded columns from which one should think of reducing them
 MUCH = 5e8  # bytes worth mentioning
-LOOKED_AT = 100_000  # rows on which a network is judged
 SLOW_COLUMNS = 1500  # expanded columns whose eigenproblem may take seconds
 PROBE_COLUMNS = 400  # of the small eigenproblem that its time is told from
 LONG_SECONDS = 5.0  # worth mentioning
@@ -82,8 +79,11 @@ def after(run: Run) -> list[str]:
     """What was found, and what was odd about the input."""
     model, end, episodes = run.estimator, run.fitting.end, run.fitting.episodes
     delta, rows = np.asarray(model.delta_values_), ""
-    if isinstance(model, NetworkEstimator) and run.options.inputs != [STDIN]:
-        delta, rows = _looked_at(run)
+    if run.measured is not None:
+        delta = np.asarray(run.measured.delta_values)
+        if run.measured.n_rows < end.n_rows:
+            rows = f" on the first {run.measured.n_rows:,} rows"
+        warn_of_constraint(run.measured.constraint_error)
     lines = [
         f"{run.out}: {counted(len(delta), 'slow feature')} of {counted(run.stream.n_features, 'column')}, from "
         f"{counted(end.n_rows, 'row')} in {counted(episodes.n_episodes, 'episode')}",
@@ -103,25 +103,13 @@ def gaps(end: Position) -> str:
     return f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows parted"
 
 
-def _looked_at(run: Run) -> tuple[Float64Array, str]:
-    """Slowness of a network's features on the beginning of the input: its own estimate is of its recent past."""
-    n_rows = min(LOOKED_AT, run.fitting.end.n_rows)
-    projection = Projection.of(run.estimator)
-    moments = Moments(len(projection.components))
-    tail: FloatArray = np.empty((0, moments.n_features))
-    for chunk in run.stream:
-        tail = accumulate(moments, *projection.found(chunk), 1, tail)
-        if chunk.position.n_rows >= n_rows:
-            break
-    covariance = moments.covariance
-    error = float(np.square(covariance - np.eye(len(covariance))).sum() / len(covariance))
+def warn_of_constraint(error: float) -> None:
+    """Say so if the features of a network are not white on the input."""
     if not error < FAR_FROM_WHITE:
         _note(
             f"the features are not white on the input (constraint error {error:.2g}): the network has not converged. "
             "Give it more samples or --epochs, or use --solver online or exact"
         )
-    rows = "" if n_rows == run.fitting.end.n_rows else f" on the first {n_rows:,} rows"
-    return np.diag(moments.difference_covariance) / np.diag(covariance), rows
 
 
 def _note(text: str) -> None:
