@@ -557,3 +557,16 @@ def test_a_chunk_of_a_stream_is_learned_with_its_episodes(learner, X):
     for chunk in stream:
         chunked.partial_fit(chunk)
     np.testing.assert_allclose(chunked.components_, whole.components_, rtol=1e-6, atol=1e-9)
+
+
+def test_a_time_that_cannot_be_read_is_a_gap_at_its_own_line(tmp_path):
+    path = tmp_path / "x.csv"
+    times = [f"2026-11-16 12:{i // 60:02}:{i % 60:02}" for i in range(200)]
+    times[150] = "ERR"
+    path.write_text("".join(f"{time},{i},{-i}\n" for i, time in enumerate(times)))
+    rows, error = good_rows(open_stream(path, time=0))
+    assert len(rows) == 150
+    assert "line 151: the time is missing" in error
+    samples, starts = joined(open_stream(path, time=0, missing="break"))
+    assert len(samples) == 200
+    np.testing.assert_array_equal(np.flatnonzero(starts), [0, 150, 151])

@@ -16,7 +16,8 @@ def test_columns_stay_as_slow_as_they_are_and_share_nothing():
     slowness = np.mean([metrics.slowness(each, lengths) for each in made], axis=0)
     np.testing.assert_allclose(slowness, metrics.slowness(X, lengths), rtol=0.05)
     assert np.corrcoef(X.T)[0, 1] > 0.99
-    assert abs(np.mean([np.corrcoef(each.T)[0, 1] for each in made])) < 0.05
+    # within an episode: the means of episodes are kept. One of them has a spread of about 0.1, the mean of 40 of 0.02
+    assert abs(np.mean([np.corrcoef(each[:2500].T)[0, 1] for each in made])) < 0.06
 
 
 @pytest.mark.parametrize("shape", ["walk", "ramp"])

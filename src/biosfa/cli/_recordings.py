@@ -127,8 +127,8 @@ def plot(
         found = picture.plot(slow, features.stream_for(slow, inputs, stream), target, seed=seed)
         n_features = len(found.delta_values)
         print(
-            f"{int(found.shared.sum())} of {n_features} features are slower than columns with their own spectra would "
-            "give: columns share them"
+            f"{int(found.shared.sum())} of {n_features} features are shared by columns: slower than columns with their "
+            "own spectra would give"
         )
         print(f"{int(found.slow.sum())} of {n_features} features are slower than inputs shuffled in time would give")
         print(f"picture: {target}")

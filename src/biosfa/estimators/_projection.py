@@ -61,5 +61,5 @@ def check_columns(estimator: "SlowFeatureEstimator", stream: Stream) -> None:
     if stream.n_features != estimator.n_features_in_:
         raise ValueError(
             f"the stream has {stream.n_features} columns, and the model was fitted to {estimator.n_features_in_}: "
-            "choose them with columns (--columns)"
+            "choose them with columns (--columns), or say which are time and episodes (--time, --episodes)"
         )

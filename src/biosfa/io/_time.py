@@ -14,18 +14,26 @@ def to_seconds(time: np.ndarray[Any, Any]) -> Float64Array:
     if time.dtype.kind == "m":  # durations
         return np.where(np.isnat(time), np.nan, time.astype("timedelta64[ns]").astype(np.int64) * 1e-9)
     if time.dtype.kind == "M":
-        seconds: Float64Array = time.astype("datetime64[ns]").astype(np.int64).astype(np.float64) * 1e-9
-        return seconds
+        seconds = time.astype("datetime64[ns]").astype(np.int64).astype(np.float64) * 1e-9
+        return np.where(np.isnat(time), np.nan, seconds)
     try:
         return time.astype(np.float64)
     except (ValueError, TypeError):
         pass
-    try:  # words that are dates
-        return to_seconds(time.astype("datetime64[ns]"))
-    except (ValueError, TypeError):
+    dates = np.array([_date(value) for value in time], dtype="datetime64[ns]")
+    if np.isnat(dates).all():
         raise InputError(
             f"the column of time has {time[0]!r}, which is neither a number nor a date such as 2026-11-16 12:30:00"
-        ) from None
+        )
+    return to_seconds(dates)
+
+
+def _date(value: Any) -> np.datetime64:
+    """A word as a date; one that is none is a missing time."""
+    try:
+        return np.datetime64(value, "ns")
+    except (ValueError, TypeError):
+        return np.datetime64("NaT", "ns")
 
 
 def describe_jump(step: float, max_step: float | None, *, dates: bool) -> str:

@@ -4,23 +4,37 @@ import numpy as np
 
 from biosfa.typing import Float64Array, FloatArray, IntArray
 
+# Of all change along an episode: a column whose end is further from its beginning would have a jump there, if the
+# episode were read as a period.
+LARGEST_JUMP = 0.01
+
 
 def phase_randomised(X: FloatArray, lengths: IntArray, rng: np.random.Generator) -> Float64Array:
     """Columns with the spectra that they have, and with phases of their own (Theiler et al. 1992).
 
     Every column stays as slow as it is by itself; what the columns have in common is lost. Episodes, whose lengths are
-    given, are treated one by one. Each is followed by its mirror image before its phases are drawn, and cut in half
-    afterwards: a jump from its end to its beginning would count as fast change.
+    given, are treated one by one.
     """
     surrogate = np.empty(X.shape)
     begin = 0
     for length in lengths:
         rows = slice(begin, begin + int(length))
-        mean = X[rows].mean(axis=0, dtype=np.float64)
-        centred = X[rows] - mean
-        spectrum = np.fft.rfft(np.concatenate([centred, centred[::-1]]), axis=0)
-        turned = spectrum * np.exp(2j * np.pi * rng.random(spectrum.shape))
-        turned[0], turned[-1] = spectrum[0], spectrum[-1]  # the mean and the highest frequency have no phase
-        surrogate[rows] = np.fft.irfft(turned, n=2 * int(length), axis=0)[: int(length)] + mean
+        for column in range(X.shape[1]):
+            surrogate[rows, column] = _randomised(X[rows, column].astype(np.float64), rng)
         begin = rows.stop
     return surrogate
+
+
+def _randomised(x: Float64Array, rng: np.random.Generator) -> Float64Array:
+    """One column of one episode. Where it drifts, it is followed by its mirror image, and cut in half afterwards."""
+    mean, changes = x.mean(), np.square(np.diff(x)).sum()
+    period = x - mean
+    if (x[-1] - x[0]) ** 2 > LARGEST_JUMP * changes:
+        period = np.concatenate([period, period[::-1]])
+    spectrum = np.fft.rfft(period)
+    turned = spectrum * np.exp(2j * np.pi * rng.random(len(spectrum)))
+    turned[0] = spectrum[0]
+    if len(period) % 2 == 0:  # the highest frequency has no phase
+        turned[-1] = spectrum[-1]
+    made: Float64Array = np.fft.irfft(turned, n=len(period))[: len(x)] + mean
+    return made

@@ -83,7 +83,7 @@ def after(run: Run) -> list[str]:
         delta = np.asarray(run.measured.delta_values)
         if run.measured.n_rows < end.n_rows:
             rows = f" on the first {run.measured.n_rows:,} rows"
-        warn_of_constraint(run.measured.constraint_error)
+        warn_of_constraint(run.measured.constraint_error, run.options.solver)
     lines = [
         f"{run.out}: {counted(len(delta), 'slow feature')} of {counted(run.stream.n_features, 'column')}, from "
         f"{counted(end.n_rows, 'row')} in {counted(episodes.n_episodes, 'episode')}",
@@ -103,12 +103,13 @@ def gaps(end: Position) -> str:
     return f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows parted"
 
 
-def warn_of_constraint(error: float) -> None:
+def warn_of_constraint(error: float, solver: str) -> None:
     """Say so if the features of a network are not white on the input."""
     if not error < FAR_FROM_WHITE:
+        better = "exact" if solver == "online" else "online or exact"
         _note(
-            f"the features are not white on the input (constraint error {error:.2g}): the network has not converged. "
-            "Give it more samples or --epochs, or use --solver online or exact"
+            f"the features are not white on the input (constraint error {error:.2g}): the network has not converged, "
+            f"or the input has changed on the way. Give it more samples or --epochs, or use --solver {better}"
         )
 
 

@@ -201,8 +201,8 @@ def resume(out: Path) -> Run:
     """A fit that was stopped, or killed, and goes on."""
     path = checkpoint_of(out)
     if not path.exists():
-        state = "is finished" if out.exists() else "was never begun"
-        raise InputError(f"there is nothing to resume: {out} {state}, and {path} does not exist")
+        state = "is finished" if out.exists() else "has no checkpoint yet, so run the fit again"
+        raise InputError(f"there is nothing to resume: {out} {state}; {path} does not exist")
     kept = read_checkpoint(path)
     run = Run.begin(FitOptions.from_json(kept.owner["options"]), out)
     if run.checkpoint.owner != kept.owner:
