@@ -4,7 +4,7 @@ from biosfa.learning._events import next_event
 from biosfa.learning._local_network import LocalNetwork
 from biosfa.learning._natural_network import NaturalNetwork
 from biosfa.learning._network import Network
-from biosfa.learning._rates import NONNEGATIVE_TAU, AutomaticRates, GivenRates, KernelRates, Rates, RowRates
+from biosfa.learning._rates import NONNEGATIVE_TAU, AutomaticRates, GivenRates, KernelRates, RowRates
 from biosfa.learning._readout import read_out, solve_readout
 from biosfa.learning._recorder import Recorder, log_spaced
 from biosfa.learning._schedules import (
@@ -32,7 +32,6 @@ __all__ = [
     "LocalNetwork",
     "NaturalNetwork",
     "Network",
-    "Rates",
     "Recorder",
     "RowRates",
     "Schedule",

@@ -10,6 +10,7 @@ from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimato
 from biosfa.io.checkpoint import KIND, content_of
 from biosfa.io.model_file import read_model
 from biosfa.rivals import OnlineRival
+from biosfa.typing import Float64Array
 from biosfa.wording import counted
 
 SHOWN = 20  # features, and names of columns, that are listed one by one
@@ -36,15 +37,15 @@ def inspect(path: str) -> dict[str, Any]:
     found["arrays"] = {name: list(array.shape) for name, array in sorted(model.arrays.items())}
     if "origin" in model.settings:
         found["origin"] = model.settings["origin"]
-        found |= _measured(found["origin"].get("measured"), getattr(estimator, "lag", 1))
+        measured = found["origin"].get("measured")
+        if measured is not None:  # on the input of a fit, which counts more than a network's own estimate
+            found |= _slowness(np.asarray(measured["delta_values"]), estimator)
     return found
 
 
-def _measured(measured: dict[str, Any] | None, lag: int) -> dict[str, Any]:
-    """Slowness as it was measured on the input of a fit, which counts more than a network's own estimate."""
-    if measured is None:
-        return {}
-    delta = np.asarray(measured["delta_values"], dtype=np.float64)
+def _slowness(delta: Float64Array, estimator: SlowFeatureEstimator) -> dict[str, Any]:
+    """Slowness values, and the times that belong to them."""
+    lag = getattr(estimator, "lag", 1)
     return {
         "delta_values": _numbers(delta),
         "timescales": _numbers(metrics.timescales(delta, lag=lag)),
@@ -65,16 +66,9 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
     if isinstance(estimator, NetworkEstimator | OnlineRival):
         found["n_updates"] = estimator.n_updates_
     if not hasattr(estimator, "components_"):
-        return found | {
-            "delta_values": [],
-            "timescales": [],
-            "periods": [],
-            "health": {"warning": "too few samples for features"},
-        }
-    delta, lag = estimator.delta_values_, getattr(estimator, "lag", 1)
-    found["delta_values"] = _numbers(delta)
-    found["timescales"] = _numbers(metrics.timescales(delta, lag=lag))
-    found["periods"] = _numbers(metrics.periods(delta, lag=lag))
+        nothing = _slowness(np.empty(0), estimator)
+        return found | nothing | {"health": {"warning": "too few samples for features"}}
+    found |= _slowness(estimator.delta_values_, estimator)
     weights = estimator.components_
     health: dict[str, Any] = {"finite": bool(np.isfinite(weights).all())}
     if isinstance(estimator, SFA):

@@ -9,7 +9,7 @@ from biosfa.estimators import NetworkEstimator, exact_memory
 from biosfa.io import Position
 from biosfa.kernels.exact import slow_directions
 from biosfa.learning import FAR_FROM_WHITE
-from biosfa.recordings.run import Run
+from biosfa.recordings.run import FitOptions, Run
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.signal import expanded_size
 from biosfa.wording import counted, duration, listed
@@ -28,11 +28,10 @@ def before(run: Run) -> None:
     embedded = min(options.pca or columns, columns) * options.delays
     m = expanded_size(options.expand, embedded)
     if options.expand and m > MANY:
-        sizes = {d: expanded_size(options.expand, d * options.delays) for d in range(1, embedded + 1)}
-        pca = max(d for d, size in sizes.items() if size <= ENOUGH or d == 1)
+        pca, left = _largest_pca(options, embedded, ENOUGH)
         _note(
             f"the {options.expand} expansion of {embedded} columns has {m:,} dimensions; --pca {pca} would make it "
-            f"{sizes[pca]:,}"
+            f"{left:,}"
         )
     if options.solver not in ONLINE_SOLVERS and m >= SLOW_COLUMNS:
         _note_of_time(run, m)
@@ -52,16 +51,18 @@ def _note_of_time(run: Run, m: int) -> None:
         )
     n_rows = run.stream.n_rows
     if n_rows is not None and n_rows <= m:
-        options = run.options
-        sizes = {
-            d: expanded_size(options.expand, d * options.delays)
-            for d in range(1, min(n_rows, run.stream.n_features) + 1)
-        }
-        pca = max((d for d, size in sizes.items() if size <= n_rows // 10), default=1)
+        pca, left = _largest_pca(run.options, min(n_rows, run.stream.n_features), n_rows // 10)
         _note(
             f"there are more dimensions ({m:,}) than rows ({n_rows:,}): features will fit the noise. --pca {pca} would "
-            f"leave {sizes[pca]:,}"
+            f"leave {left:,}"
         )
+
+
+def _largest_pca(options: FitOptions, columns: int, most: int) -> tuple[int, int]:
+    """How many principal components to keep so that at most so many dimensions are left, and how many these are."""
+    sizes = {d: expanded_size(options.expand, d * options.delays) for d in range(1, columns + 1)}
+    pca = max((d for d, size in sizes.items() if size <= most), default=1)
+    return pca, sizes[pca]
 
 
 def eigenproblem_seconds(m: int) -> float:

@@ -5,7 +5,6 @@ from biosfa.experiments.engine._experiment import Experiment, Outcome, Results, 
 from biosfa.experiments.engine._report import Report
 from biosfa.experiments.engine._runner import (
     NetworkCheckpoint,
-    Result,
     RunFolder,
     Stopped,
     Task,
@@ -13,8 +12,6 @@ from biosfa.experiments.engine._runner import (
     digest,
     held,
     run_tasks,
-    write_arrays,
-    write_json,
 )
 from biosfa.experiments.engine._sweep import Grid, SweepText, run_sweep
 
@@ -25,7 +22,6 @@ __all__ = [
     "NetworkCheckpoint",
     "Outcome",
     "Report",
-    "Result",
     "Results",
     "RunFolder",
     "Stopped",
@@ -37,6 +33,4 @@ __all__ = [
     "held",
     "run_sweep",
     "run_tasks",
-    "write_arrays",
-    "write_json",
 ]
