@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench bench-convergence bench-recordings bench-crashes clean clean-kernels
+.PHONY: demo test lint docs bench bench-health bench-convergence bench-recordings bench-crashes clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -26,6 +26,9 @@ bench: $(VENV)/.installed-bench
 
 bench-convergence: $(VENV)/.installed
 	$(BIN)/python benchmarks/convergence.py
+
+bench-health: $(VENV)/.installed
+	$(BIN)/python benchmarks/health.py
 
 bench-recordings: $(VENV)/.installed
 	$(BIN)/python benchmarks/recordings.py

@@ -1,8 +1,18 @@
-"""What a network tells about its learning."""
+"""What a network tells about its learning: it belongs to the weights that transform uses."""
 
 import numpy as np
+import pytest
+from scipy.signal import lfilter
 
-from biosfa import BioSFA, OnlineSFA, Recorder
+from biosfa import SFA, BioSFA, OnlineSFA, Recorder, metrics
+from tests.conftest import deviation
+
+
+def white_columns(n, times, seed=0):
+    """Independent columns of unit variance with these correlation times."""
+    rng, rho = np.random.default_rng(seed), np.exp(-1 / np.asarray(times, float))
+    columns = [lfilter([np.sqrt(1 - r**2)], [1, -r], rng.standard_normal(n + 5000))[5000:] for r in rho]
+    return np.stack(columns, axis=1)
 
 
 def test_the_watch_sees_learning(mixture):
@@ -16,13 +26,67 @@ def test_the_watch_sees_learning(mixture):
     assert watch.constraint_error == net.constraint_error_ == recorder.constraint_error[-1]
     assert (np.diff(recorder.learning_rate) < 0).all()
     assert recorder.delta_values.shape == (3, 3)
+    assert abs(watch.excess) < 0.05
+    assert abs(watch.change) < 0.05
 
 
 def test_the_watch_warns_before_the_network_diverges(mixture):
     X = mixture[1][:5000]
     peak = np.square(X - X.mean(axis=0)).sum(axis=1).max()
-    calm, strained = (BioSFA(2, learning_rate=share / peak, random_state=0).fit(X) for share in (0.01, 0.7))
-    assert calm.watch().warning is None or "white" in calm.watch().warning
+    strained = BioSFA(2, learning_rate=0.7 / peak, random_state=0).fit(X)
     assert "unstable beyond 2" in strained.watch().warning
     slow = BioSFA(2, learning_rate=1e-9, random_state=0).fit(10 * X)
     assert "far from white" in slow.watch().warning
+
+
+@pytest.mark.parametrize("learner", [BioSFA, OnlineSFA])
+def test_health_is_that_of_the_weights_that_are_used(learner):
+    """Running averages said .02 where the constraint error is 1.3, and gave features a variance of 3."""
+    X = white_columns(100_000, (500, 200, 80, 10, 5, 3, 2, 1))
+    net = learner(3, random_state=0).fit(X)
+    recent = X[-len(X) // 3 :]
+    features = net.transform(recent)
+    # 33,000 samples have 66 correlation times of the slowest feature, and pairs are a sample of these
+    np.testing.assert_allclose(np.cov(features.T, bias=True), np.eye(3), atol=0.15)
+    np.testing.assert_allclose(net.delta_values_, metrics.slowness(features), rtol=0.15)
+    assert (np.diff(net.delta_values_) > 0).all()
+    if learner is BioSFA:
+        V = np.linalg.solve(net.M_, net.W_)
+        outputs = (recent - net.mean_) @ V.T
+        true = np.square(outputs.T @ outputs / len(outputs) - np.eye(3)).sum() / 3
+        assert true > 0.1
+        assert net.constraint_error_ == pytest.approx(true, rel=0.3)
+
+
+@pytest.mark.parametrize("learner", [BioSFA, OnlineSFA])
+def test_slower_features_that_were_not_found_are_noticed(learner):
+    """White outputs are not enough: the excess is that against exact SFA on all samples."""
+    X = white_columns(30_000, (100, 80, 60, 10, 5, 3, 2, 1)) @ np.diag(np.geomspace(1, 1e-2, 8)[::-1])
+    net = learner(2, random_state=0).partial_fit(X)
+    true = metrics.slowness_error(net.components_, X) / SFA(2).fit(X).delta_values_.sum()
+    watch = net.watch()
+    assert watch.excess == pytest.approx(true, rel=0.2, abs=0.05)
+    assert (watch.warning is not None) == (true > 0.2)
+    assert (true > 0.2) == (learner is BioSFA)
+
+
+def test_what_still_changes_is_noticed_where_columns_are_many():
+    X = white_columns(4000, (300, *np.geomspace(20, 1, 599)))
+    watch = OnlineSFA(1, random_state=0).partial_fit(X).watch()
+    assert np.isnan(watch.excess)
+    assert watch.change > 0.15
+    assert "becoming slower" in watch.warning
+    few = OnlineSFA(1, random_state=0).partial_fit(X[:1000]).watch()
+    assert "too few" in few.warning
+
+
+def test_the_change_is_against_earlier_weights():
+    X = white_columns(1024, (50, 5, 2, 1))
+    net, weights = BioSFA(1, random_state=0), {}
+    for begin in range(0, 1024, 64):
+        net.partial_fit(X[begin : begin + 64])
+        weights[begin + 64] = net.W_
+    earlier = net._gauge.earlier_weights()
+    ages = [n for n, W in weights.items() if deviation(earlier, W) < 1e-6]
+    assert len(ages) == 1
+    assert 1024 / 2 <= ages[0] <= 1024 * 3 / 4

@@ -464,15 +464,12 @@ def test_independent_channels_share_nothing_slow_though_all_are_slower_than_nois
 
 @pytest.mark.parametrize("solver", ["online", "bio"])
 def test_fit_and_inspect_print_the_same_slowness(solver, folder, X, tmp_path):
-    """It is that of the weights that transform uses, on the input."""
+    """It is that of the weights that transform uses, on recent pairs: √(2/2048) is 3%."""
     out = tmp_path / "m"
     fitted = run("fit", folder / "x.npy", "-k", 2, "--solver", solver, "--out", out).stdout
     found = json.loads(run("inspect", out, "--json").stdout)
-    delta = metrics.slowness(biosfa.load(out).transform(X))
-    np.testing.assert_allclose(found["delta_values"], delta, rtol=1e-6)
-    assert "slowness δ: " + " ".join(f"{value:.4g}" for value in delta) in fitted
-    features = biosfa.load(out).transform(X)
-    assert found["origin"]["measured"]["constraint_error"] == pytest.approx(
-        np.square(np.cov(features.T, bias=True) - np.eye(2)).sum() / 2
-    )
-    assert "after the fit: constraint error" in run("inspect", out).stdout
+    model = biosfa.load(out)
+    np.testing.assert_array_equal(found["delta_values"], model.delta_values_)
+    assert "slowness δ: " + " ".join(f"{value:.4g}" for value in model.delta_values_) in fitted
+    assert found["health"]["constraint_error"] == model.constraint_error_ == model.watch().constraint_error
+    np.testing.assert_allclose(model.delta_values_, metrics.slowness(model.transform(X)[-len(X) // 3 :]), rtol=0.1)

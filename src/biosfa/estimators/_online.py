@@ -1,6 +1,8 @@
 """What the online learners share: a network behind the path of the signal, and what can be read from it."""
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,8 +16,19 @@ from biosfa.estimators._fitting import Episodes
 from biosfa.exceptions import DivergenceError
 from biosfa.io import Position, Stream
 from biosfa.kernels.local import Mode, Rule
-from biosfa.learning import LearningRate, Network, Recorder, RowRates, Watch, check_learning_rate, look
-from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
+from biosfa.learning import (
+    Gauge,
+    LearningRate,
+    Network,
+    Pairs,
+    Recorder,
+    RowRates,
+    Watch,
+    check_learning_rate,
+    look,
+)
+from biosfa.signal import Plan
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.validation import FLOATS, check_choice, check_count, check_positive, check_samples, unchanged_on_error
 
 SHORTEST_WINDOW = 10  # samples over which averages still mean something
@@ -34,6 +47,7 @@ class NetworkEstimator(SlowFeatureEstimator):
 
     _structural = (*SlowFeatureEstimator._structural, "center", "dtype", "forget")
     _network: Network
+    _gauge: Gauge
     _plain = False  # whether samples reach the network as they are
 
     def fit(
@@ -151,10 +165,10 @@ class NetworkEstimator(SlowFeatureEstimator):
         size = max(1, self._signal.piece_rows() // n_streams)
         for begin in range(0, n_steps, size):
             steps = slice(begin, min(begin + size, n_steps))
-            raw = flat[steps.start * n_streams : steps.stop * n_streams]
-            rows = self._signal.expand(self._signal.reduce(raw))
-            samples = rows.reshape(-1, n_streams, rows.shape[1])
-            self._advance(samples, starts[steps], rates.part(steps), recorder)
+            rows = self._signal.reduce(flat[steps.start * n_streams : steps.stop * n_streams])
+            before = rows.reshape(-1, n_streams, rows.shape[1])
+            samples = self._signal.expand(rows).reshape(len(before), n_streams, -1)
+            self._advance(samples, before.__getitem__, starts[steps], rates.part(steps), recorder)
         return self
 
     def learn_one(self, x: ArrayLike) -> Self:
@@ -174,7 +188,7 @@ class NetworkEstimator(SlowFeatureEstimator):
             if sample.ndim != 1:
                 raise ValueError(f"x must have the shape (n_features,); got {sample.shape}")
             return self.partial_fit(sample[None])
-        if not self._network.advance_one(sample):
+        if not self._gauge.advance_one(sample):
             if self.missing == "break" and np.isnan(sample).any():
                 return self.partial_fit(sample[None])
             check_samples(self, sample[None], reset=False)
@@ -198,22 +212,22 @@ class NetworkEstimator(SlowFeatureEstimator):
         2η‖x‖² is ... for the largest sample so far, and the explicit step is unstable beyond 2: ...
         """
         check_is_fitted(self)
-        return look(self._network)
+        return look(self._gauge, self._signal.expand)
 
     @property
     def components_(self) -> Float64Array:
         """Directions in the expanded signal, in order of slowness."""
-        return self._network.readout().components
+        return self._gauge.read(self._signal.expand).readout.components
 
     @property
     def delta_values_(self) -> Float64Array:
         """Slowness of the features."""
-        return self._network.readout().delta_values
+        return self._gauge.read(self._signal.expand).readout.delta_values
 
     @property
     def constraint_error_(self) -> float:
         """How far the outputs are from white."""
-        return self._network.constraint_error()
+        return self._gauge.read(self._signal.expand).constraint_error
 
     @property
     def mean_(self) -> Float64Array:
@@ -221,7 +235,7 @@ class NetworkEstimator(SlowFeatureEstimator):
         return self._network.mean.copy()
 
     def _map(self) -> tuple[Float64Array, Float64Array]:
-        return self._network.mean, self._network.readout().components
+        return self._network.mean, self.components_
 
     @property
     def n_samples_seen_(self) -> int:
@@ -286,8 +300,14 @@ class NetworkEstimator(SlowFeatureEstimator):
 
     def _reset(self, *, dtype: DTypeLike, n_streams: int) -> None:
         precision = np.dtype(dtype if self.dtype is None else self.dtype)
-        self._network = self._new_network(n_streams, precision, check_random_state(self.random_state))
+        self._use(self._new_network(n_streams, precision, check_random_state(self.random_state)), dtype)
         self._apply_parameters(n_streams)
+
+    def _use(self, network: Network, dtype: DTypeLike) -> None:
+        """Learn with a network, from samples of a precision."""
+        self._network = network
+        n_columns = self._signal.n_reduced * self.n_delays
+        self._gauge = Gauge(network, Pairs(network.k, n_columns, network.n_streams, dtype, network.mode.window))
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters; a network that has begun to learn goes on with the new rates and step."""
@@ -317,26 +337,46 @@ class NetworkEstimator(SlowFeatureEstimator):
         plan = self._signal.plan(rows, starts, continued=True)
         rates = self._network.plan(plan.starts)  # all errors come before the first sample is learned
         for x, piece in self._signal.pieces(plan):
-            self._advance(x, plan.starts[piece], rates.part(piece), recorder)
+            before = partial(self._before_expansion, plan, piece.start)
+            self._advance(x, before, plan.starts[piece], rates.part(piece), recorder)
         self._signal.remember(rows, starts)
         self._open = True
 
-    def _advance(self, x: FloatArray, starts: BoolArray, rates: RowRates, recorder: Recorder | None) -> None:
+    def _before_expansion(self, plan: Plan, begin: int, steps: IntArray) -> FloatArray:
+        """Samples of some steps after the first one of a plan's piece, as they were before the expansion."""
+        return self._signal.embed(plan, begin + steps)[:, None]
+
+    def _advance(
+        self,
+        x: FloatArray,
+        before: Callable[[IntArray], FloatArray],
+        starts: BoolArray,
+        rates: RowRates,
+        recorder: Recorder | None,
+    ) -> None:
+        """Learn from expanded samples; ``before`` gives some of them as they were before the expansion."""
         network = self._network
         self._open = True
+
+        def advance(begin: int, end: int) -> None:
+            part = slice(begin, end)
+            self._gauge.advance(x[part], starts[part], rates.part(part), lambda steps: before(begin + steps))
+
         begin = 0
         try:
             if recorder is not None:
                 for end in recorder.rows_due(network.n_updates + np.cumsum(~starts)):
-                    part = slice(begin, end)
-                    network.advance(x[part], starts[part], rates.part(part))
-                    recorder.record(network.n_updates, network.W.copy(), network.M.copy(), self.watch())
+                    advance(begin, end)
+                    recorder.record(network.n_updates, *self._weights(), self.watch())
                     begin = end
-            rest = slice(begin, len(x))
-            network.advance(x[rest], starts[rest], rates.part(rest))
+            advance(begin, len(x))
         except DivergenceError:
             self.end_episode()  # what comes next does not follow the last sample learned
             raise
+
+    def _weights(self) -> tuple[FloatArray, Float64Array]:
+        """W and M, as a recorder keeps them."""
+        return self._network.W.copy(), self._network.M.copy()
 
     def _scalars(self) -> dict[str, Any]:
         network = self._network
@@ -349,19 +389,35 @@ class NetworkEstimator(SlowFeatureEstimator):
         }
 
     def _arrays(self) -> Arrays:
-        return {f"network.{name}": array for name, array in self._network.arrays().items()}
+        return {**_prefixed("network", self._network.arrays()), **_prefixed("gauge", self._gauge.arrays())}
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
         self._check_units(scalars["relative"])
-        dtype = np.dtype(scalars["dtype"])
-        if dtype not in FLOATS:
-            raise ValueError(f"its precision is {dtype}")
+        dtype = _precision(np.dtype(scalars["dtype"]))
         n_streams = check_count("n_streams", scalars["n_streams"])
         n_held = sum(array.size for array in arrays.values())
         if max(self.n_components, n_streams) * self._signal.n_features_out > n_held:  # W, and the last samples
             raise ValueError("its arrays are too small for its settings")
+        if any(name.partition(".")[0] not in ("network", "gauge") for name in arrays):
+            raise ValueError(f"its arrays are {sorted(arrays)}")
         network = self._new_network(n_streams, dtype, np.random.RandomState(0))
-        state = {name.removeprefix("network."): array for name, array in arrays.items()}
-        network.restore(state, int(scalars["n_samples"]), int(scalars["n_updates"]))
-        self._network = network
+        network.restore(_with_prefix("network", arrays), int(scalars["n_samples"]), int(scalars["n_updates"]))
+        self._use(network, _precision(arrays["gauge.last"].dtype))
+        self._gauge.restore(_with_prefix("gauge", arrays))
         self._apply_parameters(n_streams)
+
+
+def _prefixed(prefix: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def _with_prefix(prefix: str, arrays: Arrays) -> Arrays:
+    """Arrays whose names have a prefix, without it."""
+    return {name.removeprefix(f"{prefix}."): array for name, array in arrays.items() if name.startswith(f"{prefix}.")}
+
+
+def _precision(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A precision that a file claims to have."""
+    if dtype not in FLOATS:
+        raise ValueError(f"its precision is {dtype}")
+    return dtype

@@ -8,8 +8,10 @@ from numpy.typing import DTypeLike
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.kernels.local import Rule
 from biosfa.learning import GivenRates, KernelRates, LearningRate, NaturalNetwork, Network
-from biosfa.typing import FloatArray
+from biosfa.typing import Float64Array, FloatArray
 from biosfa.validation import check_choice, check_count
+
+FASTEST_M = 2.0  # the least of M, which is 4 − δ: that of noise
 
 
 class OnlineSFA(NetworkEstimator):
@@ -144,7 +146,12 @@ class OnlineSFA(NetworkEstimator):
     @property
     def W_(self) -> FloatArray:
         """Weights in the form that they have at the optimum of the paper's network."""
-        return self._network.W
+        return self._weights()[0]
+
+    def _weights(self) -> tuple[FloatArray, Float64Array]:
+        # at the optimum of the paper's network ⟨ȳȳᵀ⟩ = M = 4 − δ, and y = M⁻¹Wx; δ > 2 would be faster than noise
+        M = np.diag(np.maximum(FASTEST_M, 4.0 - np.nan_to_num(self.delta_values_, nan=2.0)))
+        return (M @ self.components_).astype(self._network.dtype), M
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -18,7 +18,7 @@ from biosfa.io.atomic import replace_file
 from biosfa.typing import Arrays
 
 KEY = "biosfa"  # the entry of the metadata that holds ours
-SCHEMA = 2
+SCHEMA = 3
 
 
 class Model(NamedTuple):

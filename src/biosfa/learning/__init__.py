@@ -1,9 +1,11 @@
 """How networks learn: their rates, their state from one sample to the next, and what can be read from it."""
 
 from biosfa.learning._events import next_event
+from biosfa.learning._gauge import Gauge
 from biosfa.learning._local_network import LocalNetwork
 from biosfa.learning._natural_network import NaturalNetwork
 from biosfa.learning._network import Network
+from biosfa.learning._pairs import Pairs
 from biosfa.learning._rates import NONNEGATIVE_TAU, AutomaticRates, GivenRates, KernelRates, RowRates
 from biosfa.learning._readout import read_out, solve_readout
 from biosfa.learning._recorder import Recorder, log_spaced
@@ -17,14 +19,14 @@ from biosfa.learning._schedules import (
     describe,
     rates,
 )
-from biosfa.learning._watch import FAR_FROM_WHITE, Watch, look
+from biosfa.learning._watch import Watch, look
 
 __all__ = [
-    "FAR_FROM_WHITE",
     "NONNEGATIVE_TAU",
     "SCHEDULES",
     "Annealed",
     "AutomaticRates",
+    "Gauge",
     "GivenRates",
     "InverseTime",
     "KernelRates",
@@ -32,6 +34,7 @@ __all__ = [
     "LocalNetwork",
     "NaturalNetwork",
     "Network",
+    "Pairs",
     "Recorder",
     "RowRates",
     "Schedule",

@@ -22,7 +22,6 @@ from biosfa.kernels.local import (
 )
 from biosfa.learning._network import Network, steps_within
 from biosfa.learning._rates import AutomaticRates, GivenRates, Rates, RowRates
-from biosfa.learning._readout import Readout, read_out
 from biosfa.learning._units import Units
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 
@@ -197,20 +196,3 @@ class LocalNetwork(Network):
     def strain(self) -> float:
         """2η‖x‖² of the largest sample so far, where it matters: 0 for the normalised step."""
         return 0.0 if self.mode.normalized else 2.0 * self.last_rate() * float(self.state.peak_power[0])
-
-    def _read(self) -> Readout:
-        """Slow directions within the span of W.
-
-        The running moments are those of the currents a = Wx and of their difference under one set of weights: M, which
-        only mixes the outputs, cancels.
-        """
-        return read_out(self.k, self.state, self.W)
-
-    def constraint_error(self) -> float:
-        """‖⟨yyᵀ⟩ − I‖²/k from the running moments of the currents, y = M⁻¹a; NaN where y ≥ 0, which is never white."""
-        weight = float(self.state.weights[CURRENT])
-        if weight == 0.0 or is_nonnegative(self.mode.rule):
-            return float("nan")
-        M = self.M
-        whitened = np.linalg.solve(M, np.linalg.solve(M, self.state.S / weight).T)
-        return float(np.square(whitened - np.eye(len(M))).sum() / len(M))

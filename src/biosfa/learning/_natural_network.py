@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from biosfa.exceptions import DivergenceError
-from biosfa.kernels.exact import reciprocal
-from biosfa.kernels.local import CURRENT, Mode, centre
+from biosfa.kernels.local import Mode, centre
 from biosfa.kernels.natural import network as natural
 from biosfa.learning._network import Network, steps_within
 from biosfa.learning._rates import GivenRates, KernelRates, RowRates
-from biosfa.learning._readout import Readout, read_out
+from biosfa.learning._readout import read_out
 from biosfa.learning._whitening import build_whitening
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
@@ -45,14 +44,14 @@ class NaturalNetwork(Network):
 
     @property
     def W(self) -> FloatArray:
-        """Feedforward weights of the k slow outputs, which are uncorrelated: M times the components."""
-        return (self.M @ self.readout().components).astype(self.dtype)
+        """Feedforward weights of the k slowest outputs in the span of the averaged weights, each of unit variance."""
+        average = self.whitening.weights_of_input(self.state.W_mean).astype(self.dtype)
+        return read_out(self.k, self.state, average).components.astype(self.dtype)
 
     @property
     def M(self) -> Float64Array:
-        """Lateral weights of the k slow outputs: at the optimum ⟨ȳȳᵀ⟩ = 4 − δ."""
-        delta = self.readout().delta_values
-        return np.diag(np.maximum(natural.M_MIN, 4.0 - np.nan_to_num(delta, nan=2.0)))
+        """No lateral weights: the outputs are Wx."""
+        return np.eye(self.k)
 
     @property
     def mean(self) -> Float64Array:
@@ -157,18 +156,3 @@ class NaturalNetwork(Network):
         """η, or η/(1 + 2η m) for the normalised step."""
         eta = self.last_rate()
         return eta / (1.0 + 2.0 * eta * self.n_features) if self.mode.normalized else eta
-
-    def _read(self) -> Readout:
-        """The k slowest directions in the span of the averaged weights."""
-        return read_out(self.k, self.state, self.whitening.weights_of_input(self.state.W_mean).astype(self.dtype))
-
-    def constraint_error(self) -> float:
-        """‖⟨yyᵀ⟩ − I‖²/k of the k slowest outputs, y = M⁻¹v with the currents v of the averaged weights."""
-        state = self.state
-        weight = float(state.weights[CURRENT])
-        if weight == 0.0:
-            return float("nan")
-        power, change = state.recent
-        slow = np.argsort(np.where(power > 0.0, change * reciprocal(power), np.inf))[: self.k]
-        whitened = state.S[np.ix_(slow, slow)] / (weight * np.outer(state.M[slow], state.M[slow]))
-        return float(np.square(whitened - np.eye(self.k)).sum() / self.k)

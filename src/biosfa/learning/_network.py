@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -10,7 +10,6 @@ from numpy.typing import DTypeLike
 from biosfa.kernels.local import Mode, State
 from biosfa.kernels.natural import NaturalState
 from biosfa.learning._rates import Rates, RowRates
-from biosfa.learning._readout import Readout
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import checked_array
 
@@ -18,7 +17,7 @@ from biosfa.validation import checked_array
 class Network(ABC):
     """A network with k outputs and m inputs that learns from P parallel streams."""
 
-    state: State | NaturalState  # both have running moments S and D of the outputs' currents
+    state: State | NaturalState
     advice: str  # what to do if it does not converge
     mode: Mode
     rates: Rates
@@ -34,10 +33,6 @@ class Network(ABC):
         self.rates = rates
         self.n_samples = 0
         self.n_updates = 0
-        self._kept: tuple[int, Readout] | None = None  # what was read last, and after how many samples
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": None}  # what can be read is not part of the state
 
     def configure(self, mode: Mode, rates: Rates) -> None:
         """Go on in another mode and with other rates."""
@@ -82,25 +77,6 @@ class Network(ABC):
     def advance_one(self, sample: FloatArray) -> bool:
         """Learn from one sample that continues the episode; False if the network would diverge, or it is not finite."""
 
-    def readout(self) -> Readout:
-        """Slow directions within the span of the weights, and their slowness, NaN where the input had no variance.
-
-        They are found once per change, and published by one assignment: several threads may ask.
-        """
-        kept = self._kept
-        if kept is None or kept[0] != self.n_samples:
-            kept = self.n_samples, self._read()
-            self._kept = kept
-        return kept[1]
-
-    @abstractmethod
-    def _read(self) -> Readout:
-        """Solve for :meth:`readout`."""
-
-    @abstractmethod
-    def constraint_error(self) -> float:
-        """‖⟨yyᵀ⟩ − I‖²/k of the outputs, from the running moments."""
-
     def last_rate(self) -> float:
         """η of the last update."""
         return self.rates.at(max(1, self.n_updates))[0]
@@ -136,7 +112,7 @@ class Network(ABC):
             array[...] = checked_array(name, arrays, array.shape, array.dtype)
         if not 0 <= n_updates <= n_samples:
             raise ValueError(f"{n_updates} updates from {n_samples} samples")
-        self.n_samples, self.n_updates, self._kept = n_samples, n_updates, None
+        self.n_samples, self.n_updates = n_samples, n_updates
 
 
 def steps_within(raw: FloatArray, limit: float) -> int:

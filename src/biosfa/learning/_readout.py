@@ -1,4 +1,4 @@
-"""Slow features from running moments of a network's outputs."""
+"""Slow features from moments of a network's outputs: running ones, or those over some pairs of samples."""
 
 from typing import NamedTuple, Protocol
 
@@ -31,6 +31,27 @@ class OutputMoments(Protocol):
     @property
     def weights(self) -> Float64Array:
         """Total weights of S and D."""
+
+
+class PairMoments(NamedTuple):
+    """Moments of outputs over pairs of consecutive samples."""
+
+    S: Float64Array
+    D: Float64Array
+    weights: Float64Array
+
+    @classmethod
+    def of(cls, Y: FloatArray) -> "PairMoments":
+        """Those of outputs (2R, k): the first samples of R pairs, then the second ones."""
+        n_pairs = len(Y) // 2
+        Y = Y.astype(np.float64, copy=False)
+        change = Y[n_pairs:] - Y[:n_pairs]
+        return cls(0.5 * (Y.T @ Y), change.T @ change, np.full(2, float(n_pairs)))
+
+    def within(self, W: FloatArray) -> "PairMoments":
+        """Those of the outputs W y."""
+        W = W.astype(np.float64, copy=False)
+        return PairMoments(W @ self.S @ W.T, W @ self.D @ W.T, self.weights)
 
 
 def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike) -> Readout:

@@ -37,9 +37,6 @@ def inspect(path: str) -> dict[str, Any]:
     found["arrays"] = {name: list(array.shape) for name, array in sorted(model.arrays.items())}
     if "origin" in model.settings:
         found["origin"] = model.settings["origin"]
-        measured = found["origin"].get("measured")
-        if measured is not None:  # on the input of a fit, which counts more than a network's own estimate
-            found |= _slowness(np.asarray(measured["delta_values"]), estimator)
     return found
 
 
@@ -142,10 +139,6 @@ def as_text(found: dict[str, Any]) -> str:
         say("health", ", ".join(words))
     if health.get("warning"):
         say("warning", health["warning"])
-    measured = found.get("origin", {}).get("measured")
-    if measured is not None:
-        error = f"constraint error {measured['constraint_error']:.2g}"
-        say("measured", f"on the first {measured['n_rows']:,} rows of the input, after the fit: {error}, and δ below")
     lines.append(f"{'feature':<12} {'δ':>10}  {'timescale':>10}  {'period':>10}")
     rows = zip(found["delta_values"][:SHOWN], found["timescales"], found["periods"], strict=False)
     for i, numbers in enumerate(rows):

@@ -8,7 +8,6 @@ import numpy as np
 from biosfa.estimators import NetworkEstimator, exact_memory
 from biosfa.io import Position
 from biosfa.kernels.exact import slow_directions
-from biosfa.learning import FAR_FROM_WHITE
 from biosfa.recordings.run import FitOptions, Run
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.signal import expanded_size
@@ -79,16 +78,15 @@ def eigenproblem_seconds(m: int) -> float:
 def after(run: Run) -> list[str]:
     """What was found, and what was odd about the input."""
     model, end, episodes = run.estimator, run.fitting.end, run.fitting.episodes
-    delta, rows = np.asarray(model.delta_values_), ""
-    if run.measured is not None:
-        delta = np.asarray(run.measured.delta_values)
-        if run.measured.n_rows < end.n_rows:
-            rows = f" on the first {run.measured.n_rows:,} rows"
-        warn_of_constraint(run.measured.constraint_error, run.options.solver)
+    delta = np.asarray(model.delta_values_)
+    if isinstance(model, NetworkEstimator):
+        warning = model.watch().warning
+        if warning is not None:
+            _note(warning)
     lines = [
         f"{run.out}: {counted(len(delta), 'slow feature')} of {counted(run.stream.n_features, 'column')}, from "
         f"{counted(end.n_rows, 'row')} in {counted(episodes.n_episodes, 'episode')}",
-        f"slowness δ{rows}: " + " ".join(f"{value:.4g}" for value in delta[:10]) + (" …" if len(delta) > 10 else ""),
+        "slowness δ: " + " ".join(f"{value:.4g}" for value in delta[:10]) + (" …" if len(delta) > 10 else ""),
     ]
     if end.n_skipped or end.n_broken:
         lines.append(gaps(end))
@@ -102,16 +100,6 @@ def gaps(end: Position) -> str:
     """What was left out of a stream."""
     pairs = counted(end.n_broken, "pair")
     return f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows parted"
-
-
-def warn_of_constraint(error: float, solver: str) -> None:
-    """Say so if the features of a network are not white on the input."""
-    if not error < FAR_FROM_WHITE:
-        better = "exact" if solver == "online" else "online or exact"
-        _note(
-            f"the features are not white on the input (constraint error {error:.2g}): the network has not converged, "
-            f"or the input has changed on the way. Give it more samples or --epochs, or use --solver {better}"
-        )
 
 
 def _note(text: str) -> None:

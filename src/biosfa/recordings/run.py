@@ -18,7 +18,6 @@ from biosfa.io.model_file import Model, write_model
 from biosfa.io.tables import STDIN, standard_input
 from biosfa.presentation.progress import Progress
 from biosfa.recordings._constants import ConstantColumns
-from biosfa.recordings._measured import Measured
 from biosfa.registry import ONLINE_SOLVERS, SOLVERS
 
 
@@ -86,7 +85,6 @@ class Run:
     checkpoint: Checkpoint
     constants: ConstantColumns = field(default_factory=ConstantColumns)
     kept_rows: int = 0  # in the last checkpoint
-    measured: Measured | None = None  # of a network, once it has learned
 
     @classmethod
     def begin(cls, options: FitOptions, out: Path) -> "Run":
@@ -138,14 +136,11 @@ class Run:
     def finish(self) -> None:
         """Write the model, with where it comes from, and remove the checkpoint."""
         model = to_model(self.estimator)
-        if self.options.solver in ONLINE_SOLVERS and self.options.inputs != [STDIN]:
-            self.measured = Measured.of(self.estimator, self.stream)
         origin: dict[str, Any] = {
             "inputs": [Path(name).name for name in self.options.inputs],  # no paths of this machine
             "n_rows": self.fitting.end.n_rows,
             "n_episodes": self.fitting.episodes.n_episodes,
             "constant_columns": [self.stream.feature_names[i] for i in self.constants.columns()],
-            "measured": None if self.measured is None else self.measured.to_json(),
         }
         write_model(self.out, Model(model.kind, {**model.settings, "origin": origin}, model.arrays))
         self.checkpoint.remove()

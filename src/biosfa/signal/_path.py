@@ -102,10 +102,11 @@ class SignalPath:
         size = max(self.piece_rows(), at_least)
         for begin in range(0, len(plan.starts), size):
             piece = slice(begin, begin + size)
-            rows = (
-                plan.rows[piece] if plan.index is None else gather_delays(plan.rows, plan.index[piece], self.n_delays)
-            )
-            yield self.expand(rows), piece
+            yield self.expand(self.embed(plan, piece)), piece
+
+    def embed(self, plan: Plan, rows: slice | IntArray) -> FloatArray:
+        """Some rows of a plan with their delays, before the expansion."""
+        return plan.rows[rows] if plan.index is None else gather_delays(plan.rows, plan.index[rows], self.n_delays)
 
     def piece_rows(self) -> int:
         """Rows of a piece."""

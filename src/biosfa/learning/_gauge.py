@@ -1,0 +1,147 @@
+"""The present weights of a network, measured on recent pairs of samples.
+
+What a network averages while it learns belongs to weights that it no longer has. Pairs of samples do not: what the
+weights make of them now is what :meth:`transform` would.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from biosfa.kernels.local import is_nonnegative
+from biosfa.learning._events import next_event
+from biosfa.learning._network import Network
+from biosfa.learning._pairs import Pairs
+from biosfa.learning._rates import RowRates
+from biosfa.learning._readout import PairMoments, Readout, read_out
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
+from biosfa.validation import checked_array
+
+Expand = Callable[[FloatArray], FloatArray]
+
+# Weights are kept whenever a quarter of the stream has come since the last time, from the first so many samples on.
+GRID, QUARTER = 64, 1 / 3
+
+
+class Reading(NamedTuple):
+    """What the present weights make of recent pairs."""
+
+    readout: Readout  # slow features within the span of the weights, their order and slowness
+    constraint_error: float  # ‖⟨yyᵀ⟩ − I‖²/k of the outputs y = M⁻¹Wx; NaN where y ≥ 0, which is never white
+
+
+class Gauge:
+    """Keeps pairs of samples, and earlier weights, of a network that learns, and measures the network when asked.
+
+    Parameters
+    ----------
+    network : Network
+        What learns.
+    pairs : Pairs
+        Recent samples.
+    """
+
+    def __init__(self, network: Network, pairs: Pairs) -> None:
+        self.network = network
+        self.pairs = pairs
+        self._earlier = np.zeros(
+            (2, network.k, network.n_features), network.dtype
+        )  # weights, those of longer ago first
+        self._due = self._next_event()
+        self._read: tuple[int, Reading] | None = None  # what was read last, and after how many samples
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_read": None}  # what can be read is not part of the state
+
+    def _next_event(self) -> int:
+        """The number of samples at which the weights are kept next."""
+        network = self.network
+        return next_event(network.n_samples, first=GRID, grid=GRID, growth=QUARTER, window=network.mode.window)
+
+    def advance(
+        self, x: FloatArray, starts: BoolArray, rates: RowRates, rows: Callable[[IntArray], FloatArray]
+    ) -> None:
+        """Let the network learn from samples; ``rows`` gives those of some steps as they were before the expansion."""
+        network, begin = self.network, 0
+        while begin < len(x):
+            part = slice(begin, min(len(x), begin + self._due - network.n_samples))
+            n_samples, n_updates = network.n_samples, network.n_updates
+            try:
+                network.advance(x[part], starts[part], rates.part(part))
+            finally:  # it may have stopped on the way
+                learned = slice(begin, begin + network.n_samples - n_samples)
+                self.pairs.take(partial(_from, rows, begin), starts[learned], n_updates)
+            self._keep_weights()
+            begin = part.stop
+
+    def advance_one(self, sample: FloatArray) -> bool:
+        """Let the network learn from one sample, which has no expansion; see :class:`Network`."""
+        learned = self.network.advance_one(sample)
+        if learned:
+            self.pairs.take_one(sample, self.network.n_updates)
+            self._keep_weights()
+        return learned
+
+    def _keep_weights(self) -> None:
+        if self.network.n_samples == self._due:
+            self._earlier[0], self._earlier[1] = self._earlier[1], self.network.W
+            self._due = self._next_event()
+
+    def read(self, expand: Expand) -> Reading:
+        """Measure the weights, once per change; published by one assignment, so that several threads may ask."""
+        read = self._read
+        if read is None or read[0] != self.network.n_samples:
+            read = self.network.n_samples, self._measure(expand)
+            self._read = read
+        return read[1]
+
+    def _measure(self, expand: Expand) -> Reading:
+        network = self.network
+        W = network.W
+        currents = self.expanded(expand) @ W.T.astype(np.float64)
+        moments = PairMoments.of(currents)
+        return Reading(read_out(network.k, moments, W), constraint_error(moments, network))
+
+    def earlier_weights(self) -> FloatArray | None:
+        """Weights of between a quarter and a half of the stream ago; None if it is too short."""
+        return self._earlier[0] if self._earlier[0].any() else None
+
+    def arrays(self) -> Arrays:
+        """The state besides that of the network: these very arrays."""
+        return {"earlier_weights": self._earlier, **self.pairs.arrays()}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take a state that :meth:`arrays` gave, beside that of the network.
+
+        Raises
+        ------
+        ValueError
+            If it is that of another network.
+        """
+        own = self.arrays()
+        if set(own) != set(arrays):
+            raise ValueError(f"its arrays are {sorted(arrays)} where {sorted(own)} are needed")
+        for name, array in own.items():
+            array[...] = checked_array(name, arrays, array.shape, array.dtype)
+        self.pairs.resume(self.network.n_updates)
+        self._due = self._next_event()
+
+    def expanded(self, expand: Expand) -> Float64Array:
+        """The pairs as the network saw them, centred: the first samples of all of them, then the second ones."""
+        centred: Float64Array = expand(self.pairs.recent(self.network.n_updates)) - self.network.mean
+        return centred
+
+
+def _from(rows: Callable[[IntArray], FloatArray], begin: int, steps: IntArray) -> FloatArray:
+    return rows(begin + steps)
+
+
+def constraint_error(moments: PairMoments, network: Network) -> float:
+    """‖⟨yyᵀ⟩ − I‖²/k of the outputs y = M⁻¹a, from the moments of the currents a = Wx."""
+    if not moments.weights.all() or is_nonnegative(network.mode.rule):
+        return float("nan")
+    M = network.M
+    whitened = np.linalg.solve(M, np.linalg.solve(M, moments.S / moments.weights[0]).T)
+    return float(np.square(whitened - np.eye(len(M))).sum() / len(M))
