@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biosfa.kernels import reference
-from biosfa.kernels.local import CURRENT, DIFFERENCE, RULES, Mode, Rule, blocked, initial_state, sequential, streams
+from biosfa.kernels.local import RULES, Mode, Rule, blocked, initial_state, sequential, streams
 
 TOLERANCE = 1e-9
 
@@ -97,8 +97,7 @@ def assert_equal(state, result, m, rule="bio-sfa"):
         assert deviation(state.M_inv, np.linalg.inv(result.M)) < TOLERANCE
     assert deviation(state.y_prev, result.Y[-1]) < TOLERANCE
     assert deviation(state.mean[:m], result.mean) < TOLERANCE
-    assert deviation(state.S, result.S * state.weights[CURRENT]) < TOLERANCE
-    assert deviation(state.D, result.D * state.weights[DIFFERENCE]) < TOLERANCE
+    assert deviation(state.current_power[0], result.current_power * state.current_power[1]) < TOLERANCE
 
 
 @given(streams_of_samples(st.just(1)))

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from biosfa.kernels import reference
-from biosfa.kernels.local import CURRENT, DIFFERENCE, Mode, Rule
+from biosfa.kernels.local import Mode, Rule
 from biosfa.kernels.natural import network as natural
+from biosfa.kernels.running import CURRENT, DIFFERENCE
 
 
 @given(data=st.data())

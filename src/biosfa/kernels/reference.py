@@ -25,8 +25,7 @@ class Result:
     L: Float64Array  # of the rule with interneurons, M = LLᵀ
     mean: Float64Array
     Y: Float64Array  # (n, P, k) outputs as they were computed
-    S: Float64Array  # weighted mean of aaᵀ
-    D: Float64Array  # weighted mean of ȧȧᵀ
+    current_power: float  # weighted mean of ‖a‖²
 
 
 def equilibrium(M: Float64Array, a: Float64Array) -> FloatArray:
@@ -128,7 +127,7 @@ def learn(
     mean: Float64Array = np.zeros(X.shape[2])
     x_prev: FloatArray = np.zeros(X.shape[1:])
     y_prev: FloatArray = np.zeros((P, len(W)))
-    outputs, currents, differences, rho, has_difference = [], [], [], [], []
+    outputs, currents, rho = [], [], []
     for t in range(n):
         if center and t < window:
             mean = X[: t + 1].mean(axis=(0, 1))
@@ -137,11 +136,8 @@ def learn(
         x = X[t] - mean
         first = bool(starts[t]) or t == 0
         a = x @ W.T
-        followed = (t + 1) % P
-        currents.append(a[followed])
-        differences.append(W @ (x[followed] - x_prev[followed]))
+        currents.append(a[(t + 1) % P])
         rho.append(min(1.0, max(LOOK_BACK / min(t + 1, window), WINDOWS * eta[t] / tau[t])))
-        has_difference.append(not first)
         if gamma is None:
             y = np.stack([rest(M, a[p]) for p in range(P)])
         elif rule == "interneuron":
@@ -171,15 +167,13 @@ def learn(
                 np.fill_diagonal(M, np.maximum(np.diag(M), LEAST_INHIBITION))
         x_prev, y_prev = x, y
         outputs.append(y)
-    every = np.ones(n, bool)
     return Result(
         W=W,
         M=M,
         L=L,
         mean=mean,
         Y=np.array(outputs),
-        S=_forgetful_mean(np.array(currents), np.array(rho), every),
-        D=_forgetful_mean(np.array(differences), np.array(rho), np.array(has_difference)),
+        current_power=float(np.trace(_forgetful_mean(np.array(currents), np.array(rho), np.ones(n, bool)))),
     )
 
 

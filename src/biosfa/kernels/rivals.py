@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from biosfa.kernels.jit import jit
-from biosfa.kernels.local import CURRENT, DIFFERENCE
+from biosfa.kernels.running import CURRENT, DIFFERENCE
 from biosfa.typing import BoolArray, Float64Array
 
 RECENT = 3.0  # moments look back over this part of the stream: a third

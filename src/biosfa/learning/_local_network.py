@@ -10,7 +10,6 @@ from numpy.typing import DTypeLike
 
 from biosfa.exceptions import DivergenceError
 from biosfa.kernels.local import (
-    CURRENT,
     Mode,
     State,
     blocked,
@@ -134,7 +133,7 @@ class LocalNetwork(Network):
             self._renew_units(rates.units)
         M = self.M
         if is_nonnegative(self.mode.rule):
-            power = float(np.trace(state.S) / max(state.weights[CURRENT], np.finfo(float).tiny))
+            power = float(state.current_power[0] / max(state.current_power[1], np.finfo(float).tiny))
         else:  # white y have M² = ⟨aaᵀ⟩ = WCWᵀ, and M has the longer memory
             power = float(np.square(np.diag(M)).sum())
         weights = float(np.square(state.W, dtype=np.float64).sum())

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from biosfa.kernels.exact import fixed_signs, slow_directions
-from biosfa.kernels.local import CURRENT, DIFFERENCE
+from biosfa.kernels.running import CURRENT, DIFFERENCE
 from biosfa.typing import Float64Array, FloatArray
 
 

@@ -10,11 +10,9 @@ from biosfa.kernels.local.lines import (
     shortening,
 )
 from biosfa.kernels.local.rules import LEAST_INHIBITION, RULES, Rule, has_interneurons, is_nonnegative, shares
-from biosfa.kernels.local.state import CURRENT, DIFFERENCE, Mode, State, initial_state
+from biosfa.kernels.local.state import Mode, State, initial_state
 
 __all__ = [
-    "CURRENT",
-    "DIFFERENCE",
     "LEAST_INHIBITION",
     "LOOK_BACK",
     "RULES",

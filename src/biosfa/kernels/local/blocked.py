@@ -16,15 +16,15 @@ from biosfa.kernels.local.lines import (
     REFRESH_GROWTH,
     blend_rows,
     combine,
-    forgetting,
     prepare,
     refresh,
     runs_away,
     shortening,
+    track_power,
     update_inverse,
 )
 from biosfa.kernels.local.rules import come_to_rest, is_direct, learn_lateral, shares
-from biosfa.kernels.local.state import CURRENT, DIFFERENCE, Mode, State
+from biosfa.kernels.local.state import Mode, State
 from biosfa.typing import BoolArray, FloatArray
 
 # Samples in a block: the Gram matrix costs BLOCK/2k of the two products with W, and small blocks use the BLAS poorly.
@@ -101,26 +101,22 @@ def _recur(
 ) -> int:
     """The recurrence of one block: fills P, moves M and the outputs on; returns the samples learned from.
 
-    Row i < k of ``products`` is (W_0 x_t)_i; row k + s is x_{t0−1+s}·x_t. M and the moments, which nothing in the
-    block needs, are left to its end. Circuits whose outputs need M itself learn it at once.
+    Row i < k of ``products`` is (W_0 x_t)_i; row k + s is x_{t0−1+s}·x_t. M, which nothing in the block needs, is
+    left to its end. Circuits whose outputs need M itself learn it at once.
     """
-    M_inv, a_prev = state.M_inv, state.a_prev
-    y_prev = state.y_prev[0]
+    M_inv, y_prev = state.M_inv, state.y_prev[0]
     k, n = len(M_inv), len(starts)
     x_share, x_prev_share = shares(mode.rule)
     share_x, share_x_prev = products.dtype.type(x_share), products.dtype.type(x_prev_share)
-    # within a block sums are in the precision of W; M, its inverse and the moments they are added to are float64
-    currents = np.empty((n, k), products.dtype)
-    differences = np.empty((n, k), products.dtype)
+    # within a block sums are in the precision of W; M and its inverse, which they are added to, are float64
     Y_bar = np.zeros((n, k), products.dtype)
     lateral = np.zeros(n)
-    rho = np.empty(n)
-    y, a_after, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
+    a, y, a_after, scratch = np.empty_like(y_prev), np.empty_like(y_prev), np.empty_like(y_prev), np.empty_like(y_prev)
     P[:] = 0.0
     mean_power, peak = before
     awake = not mode.relative or mean_power > 0.0
     for t in range(n):
-        a, difference, y_bar = currents[t], differences[t], Y_bar[t]
+        y_bar = Y_bar[t]
         peak = max(peak, power[t])
         awake = awake or power[t] > 0.0
         for i in range(k):
@@ -133,22 +129,20 @@ def _recur(
         step_prev = a.dtype.type(rise * shortening(eta[t], power_prev, mode.normalized)) * share_x_prev
         own, overlap = a.dtype.type(power[t]), products[k + t, t] * step_prev
         along_x, along_x_prev = P[t + 1], P[t]
-        square = 0.0
+        square, square_after = 0.0, 0.0
         for i in range(k):
             y_bar[i] = y[i] + y_prev[i]
             along_x[i] = step * (share_x * y_bar[i] - a[i])
         for i in range(k):
             a_after[i] = a[i] + own * along_x[i] + overlap * y_bar[i]
-            square += a[i] * a[i] + a_after[i] * a_after[i]
-        if t == usable or runs_away(square, peak):
+            square += a[i] * a[i]
+            square_after += a_after[i] * a_after[i]
+        if t == usable or runs_away(square + square_after, peak):
             n = t
             break
         for i in range(k):
             along_x_prev[i] += step_prev * y_bar[i]
-        for i in range(k):
-            difference[i] = a[i] - a_prev[i]
-            a_prev[i] = a_after[i]
-        rho[t] = forgetting(n_seen + t + 1, rate[t], mode.window)
+        track_power(square, n_seen + t + 1, rate[t], mode.window, state.current_power)
         if learns:
             if is_direct(mode.rule):
                 lateral[t] = rate[t]
@@ -160,11 +154,4 @@ def _recur(
     if is_direct(mode.rule):
         blend_rows(state.M, Y_bar[:n], lateral)
         refresh(state.M, M_inv, state.staleness)
-    keep = blend_rows(state.S, currents[:n], rho)
-    state.weights[CURRENT] = 1.0 - keep * (1.0 - state.weights[CURRENT])
-    for t in range(n):
-        if starts[t]:  # an episode's first sample has no difference
-            rho[t] = 0.0
-    keep = blend_rows(state.D, differences[:n], rho)
-    state.weights[DIFFERENCE] = 1.0 - keep * (1.0 - state.weights[DIFFERENCE])
     return n

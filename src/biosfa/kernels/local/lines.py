@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from biosfa.kernels.jit import jit
-from biosfa.kernels.local.state import CURRENT, DIFFERENCE, Mode
+from biosfa.kernels.local.state import Mode
 from biosfa.typing import FloatArray
 
 # M⁻¹ is carried by Sherman–Morrison for at most this many steps, and for so many that (1 − η/τ)^−t, the growth of its
@@ -18,7 +18,7 @@ REFRESH_GROWTH = 2.0
 RUNAWAY = 1e4
 OVERFLOW = 1e300
 
-# The running moments look back over a third of the stream, or over ten windows τ/η of M where that is shorter.
+# The running power of currents looks back over a third of the stream, or ten windows τ/η of M where that is shorter.
 LOOK_BACK = 3.0
 WINDOWS = 0.1
 
@@ -234,21 +234,11 @@ def refresh(M: FloatArray, M_inv: FloatArray, staleness: FloatArray) -> None:
 
 
 @jit
-def forgetting(n_seen: int, rate: float, window: float) -> float:
-    """Weight of the newest sample in the running moments."""
-    return min(1.0, max(LOOK_BACK / min(float(n_seen), window), WINDOWS * rate))
-
-
-@jit
-def track(
-    a: FloatArray, a_dot: FloatArray, start: bool, rho: float, S: FloatArray, D: FloatArray, weights: FloatArray
-) -> None:
-    """Running moments S of a and D of its difference, which an episode's first sample has not."""
-    blend(S, 1.0 - rho, rho, a)
-    weights[CURRENT] += rho * (1.0 - weights[CURRENT])
-    if not start:
-        blend(D, 1.0 - rho, rho, a_dot)
-        weights[DIFFERENCE] += rho * (1.0 - weights[DIFFERENCE])
+def track_power(square: float, n_seen: int, rate: float, window: float, current_power: FloatArray) -> None:
+    """Take ‖a‖² of sample ``n_seen`` into its running mean."""
+    rho = min(1.0, max(LOOK_BACK / min(float(n_seen), window), WINDOWS * rate))
+    current_power[0] += rho * (square - current_power[0])
+    current_power[1] += rho * (1.0 - current_power[1])
 
 
 @jit

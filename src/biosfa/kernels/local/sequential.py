@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from biosfa.kernels.jit import jit
-from biosfa.kernels.local.lines import forgetting, prepare, runs_away, shortening, track
+from biosfa.kernels.local.lines import prepare, runs_away, shortening, track_power
 from biosfa.kernels.local.rules import come_to_rest, is_direct, learn_lateral, shares
-from biosfa.kernels.local.state import CURRENT, DIFFERENCE, Mode, State
+from biosfa.kernels.local.state import Mode, State
 from biosfa.typing import BoolArray, FloatArray
 
 # Rows centred at a time: enough to amortise the call, few enough to stay in the first-level cache.
@@ -63,8 +63,7 @@ def is_single(mode: Mode, state: State) -> bool:
 def _learn(
     raw: FloatArray, starts: BoolArray, eta: FloatArray, rate: FloatArray, n_seen: int, mode: Mode, state: State
 ) -> int:
-    W, a_prev = state.W, state.a_prev
-    y_prev = state.y_prev[0]
+    W, y_prev = state.W, state.y_prev[0]
     k, width = W.shape
     zero = W.dtype.type(0.0)
     share_x, share_x_prev = shares(mode.rule)
@@ -72,8 +71,8 @@ def _learn(
     X[0] = state.x_prev[0]
     power = np.empty(BLOCK)
     power_prev = float(np.square(X[0]).sum())
-    a, y, y_bar, scratch = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
-    along_x, along_x_prev, a_after = np.empty_like(a_prev), np.empty_like(a_prev), np.empty_like(a_prev)
+    a, y, y_bar, scratch = np.empty_like(y_prev), np.empty_like(y_prev), np.empty_like(y_prev), np.empty_like(y_prev)
+    along_x, along_x_prev = np.empty_like(y_prev), np.empty_like(y_prev)
     mean_before = np.empty_like(state.mean)
     for begin in range(0, len(raw), BLOCK):
         rows = raw[begin : begin + BLOCK]
@@ -87,7 +86,7 @@ def _learn(
             x, x_prev = X[b + 1], X[b]
             peak = max(peak, power[b])
             awake = awake or power[b] > 0.0
-            square, overlap = 0.0, zero
+            square, square_after, overlap = 0.0, 0.0, zero
             for i in range(k):
                 current = zero
                 for j in range(width):
@@ -105,20 +104,15 @@ def _learn(
                 y_bar[i] = y[i] + y_prev[i]
                 along_x[i] = step * (share_x * y_bar[i] - a[i])
                 along_x_prev[i] = step_prev * y_bar[i]
-                a_after[i] = a[i] + along_x[i] * power[b] + along_x_prev[i] * overlap
-                square += a_after[i] * a_after[i]
-            if b == usable or runs_away(square, peak):
+                a_after = a[i] + along_x[i] * power[b] + along_x_prev[i] * overlap
+                square_after += a_after * a_after
+            if b == usable or runs_away(square + square_after, peak):
                 state.x_prev[0] = x_prev
                 state.mean[:] = mean_before
                 state.mean_power[0], state.peak_power[0] = power_before, peak_before
                 prepare(rows[:b], n_seen, mode, state.mean, state.mean_power, state.peak_power, X[1:], power)
                 return t
-            for i in range(k):
-                scratch[i] = a[i] - a_prev[i]
-                a_prev[i] = a_after[i]
-            track(
-                a, scratch, starts[t], forgetting(n_seen + b + 1, rate[t], mode.window), state.S, state.D, state.weights
-            )
+            track_power(square, n_seen + b + 1, rate[t], mode.window, state.current_power)
             if learns:
                 for i in range(k):
                     for j in range(width):
@@ -150,9 +144,7 @@ def _learn_single(
     power = np.empty(BLOCK)
     power_prev = float(np.square(X[1]).sum())
     mean_before = np.empty_like(state.mean)
-    m, y_prev, a_prev = state.M[0, 0], state.y_prev[0, 0], state.a_prev[0]
-    s, d = state.S[0, 0], state.D[0, 0]
-    weight_s, weight_d = state.weights[CURRENT], state.weights[DIFFERENCE]
+    m, y_prev = state.M[0, 0], state.y_prev[0, 0]
     late_1, late_2 = 0.0, 0.0
     done = 0
     diverged = False
@@ -193,13 +185,7 @@ def _learn_single(
                 state.mean_power[0], state.peak_power[0] = power_before, peak_before
                 prepare(rows[:b], n_seen, mode, state.mean, state.mean_power, state.peak_power, X[2:], power)
                 break
-            rho = forgetting(n_seen + b + 1, rate[t], mode.window)
-            s += rho * (a * a - s)
-            weight_s += rho * (1.0 - weight_s)
-            if not starts[t]:
-                d += rho * ((a - a_prev) ** 2 - d)
-                weight_d += rho * (1.0 - weight_d)
-            a_prev = a_after
+            track_power(a * a, n_seen + b + 1, rate[t], mode.window, state.current_power)
             if learns:
                 m += rate[t] * (y_bar * y_bar - m)
             y_prev = y
@@ -212,9 +198,7 @@ def _learn_single(
         w[j] += late_1 * X[1, j] + late_2 * X[0, j]
     state.x_prev[0] = X[1]
     state.M[0, 0], state.M_inv[0, 0] = m, 1.0 / m
-    state.y_prev[0, 0], state.a_prev[0] = y_prev, a_prev
-    state.S[0, 0], state.D[0, 0] = s, d
-    state.weights[CURRENT], state.weights[DIFFERENCE] = weight_s, weight_d
+    state.y_prev[0, 0] = y_prev
     return done
 
 

@@ -37,18 +37,10 @@ class State(NamedTuple):
     M_inv: FloatArray  # (k, k) M⁻¹; not kept up where y ≥ 0
     x_prev: FloatArray  # (P, width) last input of each stream, centred
     y_prev: FloatArray  # (P, k) last output of each stream
-    a_prev: FloatArray  # (k,) W x_prev under the current W, for one of the streams
-    S: Float64Array  # (k, k) running ⟨aaᵀ⟩
-    D: Float64Array  # (k, k) running ⟨ȧȧᵀ⟩, ȧ = W(x_t − x_{t−1})
-    weights: Float64Array  # (2,) total weights of S and D, see CURRENT and DIFFERENCE
+    current_power: Float64Array  # (2,) running mean of ‖a‖² before it is divided by its total weight, and that weight
     mean_power: Float64Array  # (1,) running mean of ‖x‖², before it is rescaled in relative mode
     peak_power: Float64Array  # (1,) largest ‖x‖² so far: the explicit step is unstable once 2η‖x‖² > 2
     staleness: Float64Array  # (1,) how far M⁻¹ has drifted since it was last computed from M; 1 = due
-
-
-# Entries of `weights`.
-CURRENT = 0
-DIFFERENCE = 1
 
 
 def initial_state(
@@ -66,10 +58,7 @@ def initial_state(
         M_inv=np.eye(k, dtype=dtype),
         x_prev=np.zeros((n_streams, width), dtype),
         y_prev=np.zeros((n_streams, k), dtype),
-        a_prev=np.zeros(k, dtype),
-        S=np.zeros((k, k)),
-        D=np.zeros((k, k)),
-        weights=np.zeros(2),
+        current_power=np.zeros(2),
         mean_power=np.zeros(1),
         peak_power=np.zeros(1),
         staleness=np.zeros(1),

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from biosfa.kernels.jit import jit
-from biosfa.kernels.local.lines import OVERFLOW, forgetting, rescale, runs_away, shortening, track
+from biosfa.kernels.local.lines import OVERFLOW, rescale, runs_away, shortening, track_power
 from biosfa.kernels.local.rules import come_to_rest, learn_lateral_together, needs_iterations, shares
 from biosfa.kernels.local.state import Mode, State
 from biosfa.typing import BoolArray, FloatArray
@@ -21,7 +21,7 @@ def learn(
 ) -> int:
     """Learn from ``raw`` of shape (n, P, m); as :func:`biosfa.kernels.local.sequential.learn`, a row being a step.
 
-    The running moments follow one stream a step, each in turn.
+    The power of the currents is followed in one stream per step, each in turn.
     """
     n, n_streams = len(raw), raw.shape[1]
     root = math.sqrt(n_streams)
@@ -31,7 +31,7 @@ def learn(
     X = np.zeros((n_streams, width), W.dtype)
     along_x = np.empty((n_streams, k), W.dtype)
     Y_bar = np.empty_like(state.y_prev)
-    scratch = np.empty_like(state.a_prev)
+    scratch = np.empty(k, W.dtype)
     mean_before = np.empty_like(state.mean)
     power_prev = float(np.square(state.x_prev).sum()) / root
     for t in range(n):
@@ -48,16 +48,8 @@ def learn(
             state.mean_power[0], state.peak_power[0] = power_before, peak_before
             return t
         n_seen += 1
-        followed = n_seen % n_streams
-        track(
-            A[followed],
-            A[followed] - state.a_prev,
-            starts[t],
-            forgetting(n_seen, rate[t], mode.window),
-            state.S,
-            state.D,
-            state.weights,
-        )
+        square = np.square(A[n_seen % n_streams]).sum()
+        track_power(square, n_seen, rate[t], mode.window, state.current_power)
         if needs_iterations(mode):
             Y = np.empty_like(state.y_prev)
             for p in range(n_streams):
@@ -77,7 +69,6 @@ def learn(
         state.x_prev[:] = X
         power_prev = power
         state.y_prev[:] = Y
-        state.a_prev[:] = W @ X[(n_seen + 1) % n_streams]
     return n
 
 

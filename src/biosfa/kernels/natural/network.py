@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from biosfa.kernels.jit import jit
-from biosfa.kernels.local import CURRENT, DIFFERENCE, Mode, blend_rows, shares, shortening
+from biosfa.kernels.local import Mode, blend_rows, shares, shortening
+from biosfa.kernels.running import CURRENT, DIFFERENCE
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 BLOCK, LARGEST_BLOCK = 32, 128  # samples for which W is constant: so many at least, and at most
