@@ -1,12 +1,13 @@
 """What all online learners promise, however they learn."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from biosfa import BioSFA, OnlineSFA
+from biosfa import BioSFA, GiveAwayWarning, OnlineSFA
 from tests.conftest import deviation, slow_mixture
 
 
@@ -79,6 +80,18 @@ def test_one_sample_at_a_time_is_the_same(learner):
     assert single.n_samples_seen_ == whole.n_samples_seen_
     last = X[-whole.n_delays :] if whole.n_delays > 1 else X[-1]
     np.testing.assert_allclose(single.transform_one(last), whole.transform(X)[-1], atol=100 * tolerance)
+
+
+@pytest.mark.parametrize("learner", [BioSFA(2), OnlineSFA(2)], ids=str)
+def test_a_counter_and_what_is_constant_within_episodes_are_named(learner):
+    X = slow_mixture(6000, seed=3)[1]
+    n = len(X)
+    frame = pd.DataFrame(X, columns=[f"ch{i}" for i in range(X.shape[1])])
+    learner = clone(learner).set_params(random_state=0)
+    learner.fit(frame.assign(year=np.sin(2 * np.pi * np.arange(n) / n)))  # one period of a sine comes back
+    given_away = frame.assign(count=np.arange(n), run=np.repeat([0.0, 1.0], n // 2))
+    with pytest.warns(GiveAwayWarning, match="count, run: changes from row to row no more than a counter"):
+        learner.fit(given_away, lengths=[n // 2, n // 2])
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6, np.geomspace(1e-6, 1e6, 10)], ids=["small", "large", "mixed"])

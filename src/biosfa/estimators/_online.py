@@ -1,7 +1,7 @@
 """What the online learners share: a network behind the path of the signal, and what can be read from it."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from biosfa.episodes import episode_starts
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
+from biosfa.estimators._give_aways import warn_of_give_aways
 from biosfa.exceptions import DivergenceError
 from biosfa.io import Position, Stream
 from biosfa.kernels.local import Mode, Rule
@@ -22,7 +23,7 @@ from biosfa.learning import (
     Network,
     Pairs,
     Recorder,
-    RowRates,
+    Steps,
     Watch,
     check_learning_rate,
     look,
@@ -91,6 +92,12 @@ class NetworkEstimator(SlowFeatureEstimator):
                 f"samples: the outputs vary in {found} dimensions only. Ask for fewer, or give more, or more varied, "
                 "samples"
             )
+        if self.center:
+            recent = self._gauge.expanded(self._signal.expand)  # less the mean of the stream
+            before, after = np.split(recent, 2)
+            variance, change = np.square(recent).mean(axis=0), np.square(after - before).mean(axis=0)
+            n_rows = int(min(self.n_samples_seen_, self._network.mode.window))
+            warn_of_give_aways(self.expanded_feature_names(), variance, change, n_rows, stacklevel=6)
         super()._finish(position, episodes)
 
     def partial_fit(
@@ -166,9 +173,9 @@ class NetworkEstimator(SlowFeatureEstimator):
         for begin in range(0, n_steps, size):
             steps = slice(begin, min(begin + size, n_steps))
             rows = self._signal.reduce(flat[steps.start * n_streams : steps.stop * n_streams])
-            before = rows.reshape(-1, n_streams, rows.shape[1])
-            samples = self._signal.expand(rows).reshape(len(before), n_streams, -1)
-            self._advance(samples, before.__getitem__, starts[steps], rates.part(steps), recorder)
+            cube = rows.reshape(-1, n_streams, rows.shape[1])
+            samples = self._signal.expand(rows).reshape(len(cube), n_streams, -1)
+            self._advance(Steps(samples, starts[steps], rates.part(steps), cube.__getitem__), recorder)
         return self
 
     def learn_one(self, x: ArrayLike) -> Self:
@@ -337,39 +344,29 @@ class NetworkEstimator(SlowFeatureEstimator):
         plan = self._signal.plan(rows, starts, continued=True)
         rates = self._network.plan(plan.starts)  # all errors come before the first sample is learned
         for x, piece in self._signal.pieces(plan):
-            before = partial(self._before_expansion, plan, piece.start)
-            self._advance(x, before, plan.starts[piece], rates.part(piece), recorder)
+            unexpanded = partial(self._unexpanded, plan, piece.start)
+            self._advance(Steps(x, plan.starts[piece], rates.part(piece), unexpanded), recorder)
         self._signal.remember(rows, starts)
         self._open = True
 
-    def _before_expansion(self, plan: Plan, begin: int, steps: IntArray) -> FloatArray:
-        """Samples of some steps after the first one of a plan's piece, as they were before the expansion."""
+    def _unexpanded(self, plan: Plan, begin: int, steps: int | IntArray) -> FloatArray:
+        """Samples of a step, or of some, of a plan's piece as they were before the expansion; see :class:`Pairs`."""
+        if isinstance(steps, int):
+            return self._signal.embed(plan, slice(begin + steps, begin + steps + 1))
         return self._signal.embed(plan, begin + steps)[:, None]
 
-    def _advance(
-        self,
-        x: FloatArray,
-        before: Callable[[IntArray], FloatArray],
-        starts: BoolArray,
-        rates: RowRates,
-        recorder: Recorder | None,
-    ) -> None:
-        """Learn from expanded samples; ``before`` gives some of them as they were before the expansion."""
+    def _advance(self, steps: Steps, recorder: Recorder | None) -> None:
+        """Learn, and stop on the way whenever a recorder wants to."""
         network = self._network
         self._open = True
-
-        def advance(begin: int, end: int) -> None:
-            part = slice(begin, end)
-            self._gauge.advance(x[part], starts[part], rates.part(part), lambda steps: before(begin + steps))
-
         begin = 0
         try:
             if recorder is not None:
-                for end in recorder.rows_due(network.n_updates + np.cumsum(~starts)):
-                    advance(begin, end)
+                for end in recorder.rows_due(network.n_updates + np.cumsum(~steps.starts)):
+                    self._gauge.advance(steps.part(begin, end))
                     recorder.record(network.n_updates, *self._weights(), self.watch())
                     begin = end
-            advance(begin, len(x))
+            self._gauge.advance(steps.part(begin, len(steps.x)))
         except DivergenceError:
             self.end_episode()  # what comes next does not follow the last sample learned
             raise

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from biosfa import metrics
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
+from biosfa.estimators._give_aways import warn_of_give_aways
 from biosfa.estimators._memory import check_memory
-from biosfa.exceptions import ConditioningWarning, GiveAwayWarning, RankDeficiencyWarning
+from biosfa.exceptions import ConditioningWarning, RankDeficiencyWarning
 from biosfa.io import Position, Stream
 from biosfa.kernels.exact import Moments, accumulate, block_rows, dependent_columns, redundant_columns, slow_directions
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
@@ -20,9 +21,6 @@ from biosfa.wording import counted, listed
 
 # Condition number of the correlations beyond which digits are lost that people would miss.
 ILL_CONDITIONED = 1e11
-
-# Slowness times n² of what only drifts over n rows: a ramp has 12, one period of a sine 39.
-RAMP = 15.0
 
 
 class SFA(SlowFeatureEstimator):
@@ -175,7 +173,9 @@ class SFA(SlowFeatureEstimator):
             )
         self._warn_of_rank(solution)
         self._warn_of_condition(solution)
-        self._warn_of_give_aways()
+        variance, change = np.diag(self._moments.covariance), np.diag(self._moments.difference_covariance)
+        names = self.expanded_feature_names()
+        warn_of_give_aways(names, variance, change / self.lag**2, self._moments.n_samples, stacklevel=6)
         super()._finish(position, episodes)
 
     def partial_fit(
@@ -365,21 +365,6 @@ class SFA(SlowFeatureEstimator):
             ConditioningWarning,
             stacklevel=6,
         )
-
-    def _warn_of_give_aways(self) -> None:
-        """A ramp over n rows has the slowness 12/n², and no signal that comes back has less."""
-        moments = self._moments
-        variance = np.diag(moments.covariance)
-        slowness = np.diag(moments.difference_covariance) / np.where(variance > 0.0, variance, 1.0) / self.lag**2
-        given_away = (variance > 0.0) & (slowness < RAMP / moments.n_samples**2)
-        if given_away.any():
-            warnings.warn(
-                f"{listed(self.expanded_feature_names()[given_away])}: changes from row to row no more than a counter "
-                "or a clock does, or is constant within episodes. It makes a slow feature by itself: leave it out, "
-                "unless that is meant",
-                GiveAwayWarning,
-                stacklevel=6,
-            )
 
     def _scalars(self) -> dict[str, Any]:
         return {"n_samples": self._moments.n_samples, "n_pairs": self._moments.n_pairs}

@@ -1,7 +1,7 @@
 """How networks learn: their rates, their state from one sample to the next, and what can be read from it."""
 
 from biosfa.learning._events import next_event
-from biosfa.learning._gauge import Gauge
+from biosfa.learning._gauge import Gauge, Steps
 from biosfa.learning._local_network import LocalNetwork
 from biosfa.learning._natural_network import NaturalNetwork
 from biosfa.learning._network import Network
@@ -38,6 +38,7 @@ __all__ = [
     "Recorder",
     "RowRates",
     "Schedule",
+    "Steps",
     "Watch",
     "check_learning_rate",
     "describe",

@@ -13,7 +13,7 @@ import numpy as np
 from biosfa.kernels.local import is_nonnegative
 from biosfa.learning._events import next_event
 from biosfa.learning._network import Network
-from biosfa.learning._pairs import Pairs
+from biosfa.learning._pairs import Pairs, Rows
 from biosfa.learning._rates import RowRates
 from biosfa.learning._readout import PairMoments, Readout, read_out
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
@@ -30,6 +30,26 @@ class Reading(NamedTuple):
 
     readout: Readout  # slow features within the span of the weights, their order and slowness
     constraint_error: float  # ‖⟨yyᵀ⟩ − I‖²/k of the outputs y = M⁻¹Wx; NaN where y ≥ 0, which is never white
+
+
+class Steps(NamedTuple):
+    """Samples to learn from, one step after the other."""
+
+    x: FloatArray  # (n, m), or (n, P, m) for parallel streams
+    starts: BoolArray  # (n,) whether a step begins an episode
+    rates: RowRates
+    unexpanded: Rows  # gives some of the samples as they were before the expansion
+
+    def part(self, begin: int, end: int) -> "Steps":
+        """Some of the steps."""
+        if begin == 0 and end == len(self.x):
+            return self
+        rows = slice(begin, end)
+        return Steps(self.x[rows], self.starts[rows], self.rates.part(rows), partial(_from, self.unexpanded, begin))
+
+
+def _from(rows: Rows, begin: int, steps: int | IntArray) -> FloatArray:
+    return rows(begin + steps)
 
 
 class Gauge:
@@ -60,21 +80,22 @@ class Gauge:
         network = self.network
         return next_event(network.n_samples, first=GRID, grid=GRID, growth=QUARTER, window=network.mode.window)
 
-    def advance(
-        self, x: FloatArray, starts: BoolArray, rates: RowRates, rows: Callable[[IntArray], FloatArray]
-    ) -> None:
-        """Let the network learn from samples; ``rows`` gives those of some steps as they were before the expansion."""
-        network, begin = self.network, 0
-        while begin < len(x):
-            part = slice(begin, min(len(x), begin + self._due - network.n_samples))
-            n_samples, n_updates = network.n_samples, network.n_updates
-            try:
-                network.advance(x[part], starts[part], rates.part(part))
-            finally:  # it may have stopped on the way
-                learned = slice(begin, begin + network.n_samples - n_samples)
-                self.pairs.take(partial(_from, rows, begin), starts[learned], n_updates)
+    def advance(self, steps: Steps) -> None:
+        """Let the network learn from some steps."""
+        begin, n_steps = 0, len(steps.x)
+        while begin < n_steps:
+            end = min(n_steps, begin + self._due - self.network.n_samples)
+            self._advance(steps.part(begin, end))
             self._keep_weights()
-            begin = part.stop
+            begin = end
+
+    def _advance(self, steps: Steps) -> None:
+        network = self.network
+        n_samples, n_updates = network.n_samples, network.n_updates
+        try:
+            network.advance(steps.x, steps.starts, steps.rates)
+        finally:  # it may have stopped on the way
+            self.pairs.take(steps.unexpanded, steps.starts[: network.n_samples - n_samples], n_updates)
 
     def advance_one(self, sample: FloatArray) -> bool:
         """Let the network learn from one sample, which has no expansion; see :class:`Network`."""
@@ -132,10 +153,6 @@ class Gauge:
         """The pairs as the network saw them, centred: the first samples of all of them, then the second ones."""
         centred: Float64Array = expand(self.pairs.recent(self.network.n_updates)) - self.network.mean
         return centred
-
-
-def _from(rows: Callable[[IntArray], FloatArray], begin: int, steps: IntArray) -> FloatArray:
-    return rows(begin + steps)
 
 
 def constraint_error(moments: PairMoments, network: Network) -> float:

@@ -19,6 +19,8 @@ FEWEST = 128  # that are looked at, if there are so many
 # They lie in the last third of the stream: while the stream grows by this factor, all of them are replaced.
 GROWTH = 1.5
 
+Rows = Callable[[int | IntArray], FloatArray]  # gives the samples of a step, of shape (streams, columns), or of some
+
 
 class Sampling(NamedTuple):
     """Which pairs of a stream are kept: a function of their number alone, so that chunks change nothing.
@@ -96,27 +98,28 @@ class Pairs:
         slots = np.arange(self._n_kept - number, self._n_kept) % size
         return self._kept[:, slots].reshape(2 * number, self._kept.shape[2])
 
-    def take(self, rows: Callable[[IntArray], FloatArray], starts: BoolArray, n_updates: int) -> None:
+    def take(self, rows: Rows, starts: BoolArray, n_updates: int) -> None:
         """Keep what is due of samples that were learned.
 
         Parameters
         ----------
         rows : function
-            Gives the samples of some steps, of shape (number of steps, streams, columns).
+            Gives the samples of one step, or of some.
         starts : (n,)
             Whether a step begins an episode; such a step makes no update.
         n_updates : int
             Updates before these steps.
         """
-        if not len(starts):
+        n_steps = len(starts)
+        if n_steps == 0:
             return
-        updates = n_updates + np.cumsum(~starts)  # so far, after each step
-        n_pairs = int(updates[-1]) * len(self._last)
+        n_pairs = (n_updates + n_steps - int(np.count_nonzero(starts))) * len(self._last)
         if n_pairs >= self._due:
-            self._keep(rows, updates, self._sampling.count(n_pairs))
-        self._last[:] = rows(np.array([len(starts) - 1]))[0]
+            self._keep(rows, n_updates + np.cumsum(~starts), self._sampling.count(n_pairs))
+        self._last[:] = rows(n_steps - 1)
 
-    def _keep(self, rows: Callable[[IntArray], FloatArray], updates: IntArray, n_kept: int) -> None:
+    def _keep(self, rows: Rows, updates: IntArray, n_kept: int) -> None:
+        """Keep what is due, given the number of updates after each step, and that of kept pairs after all."""
         size, P = self._kept.shape[1], len(self._last)
         due = range(max(self._n_kept, n_kept - size), n_kept)  # earlier ones would be replaced at once
         update, stream = np.divmod(np.array([self._sampling.chosen(i) - 1 for i in due]), P)
