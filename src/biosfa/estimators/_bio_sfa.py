@@ -77,11 +77,10 @@ class BioSFA(NetworkEstimator):
     components_ : array of shape (n_components, m)
         Directions in the expanded signal, in order of slowness, each of unit variance on the stream.
     delta_values_ : array of shape (n_components,)
-        Slowness of the features, from running moments of the network's own activity: of the recent stream, under
-        weights that follow it. For that of some data, see :func:`biosfa.metrics.slowness`.
+        Slowness of the features: what the present weights make of some 2000 pairs of consecutive samples from the last
+        third of the stream, to about 3%. For that of some data, see :func:`biosfa.metrics.slowness`.
     constraint_error_ : float
-        ‖⟨yyᵀ⟩ − I‖²/k of the outputs y, from the same moments; 0 when the network has converged. NaN for
-        "nonnegative".
+        ‖⟨yyᵀ⟩ − I‖²/k of the outputs y on the same pairs; 0 when the network has converged. NaN for "nonnegative".
     W_, M_ : arrays of shape (n_components, m) and (n_components, n_components)
         The weights of the network (copies).
     L_ : array of shape (n_components, n_components)

@@ -24,7 +24,7 @@ class Trained(NamedTuple):
 
     step: Step
     samples: IntArray  # frames seen
-    slowness: Float64Array  # sum of the slowness of the features, by the network's own running moments
+    slowness: Float64Array  # sum of the slowness of the features, as the network saw it
     delta_values: Float64Array  # at the end
 
     def arrays(self) -> Arrays:

@@ -1,6 +1,6 @@
 """The rivals that the paper names, sample by sample: Incremental SFA, online generalized eigenvectors, the trace rule.
 
-All of them keep running moments of their outputs, as Bio-SFA does, so that order and slowness of the features can be
+All of them keep running moments of their outputs, so that order and slowness of the features can be
 read from them: S of the outputs a, D of their difference under the same weights.
 """
 

@@ -31,7 +31,7 @@ class Recorder:
     M : array of shape (n_records, n_components, n_components)
         Lateral weights.
     delta_values : array of shape (n_records, n_components)
-        Slowness of the features, from the network's running moments.
+        Slowness of the features, as :meth:`watch` sees it.
     constraint_error, learning_rate : arrays of shape (n_records,)
         How far the outputs were from white, and the effective rate.
 

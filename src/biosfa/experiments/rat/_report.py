@@ -44,8 +44,8 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
             folder / "rat.png",
             "The paper's Fig. 4. (a) The hierarchy. (b) Firing maps of the 32 slow features at the top, and (c) of "
             "their independent components: each rectangle is the room, and colour, from blue to red, the mean response "
-            "over headings; a ring marks place units. (d) Slowness of each step while it learns, by the network's own "
-            "running moments.",
+            "over headings; a ring marks place units. (d) Slowness of each step while it learns, as the network "
+            "itself measures it.",
         )
     report.heading("Place cells")
     if (folder / "maps.png").exists():
