@@ -234,6 +234,10 @@ class BioSFA(NetworkEstimator):
                 "to begin anew"
             )
 
+    def _least_state(self, n_features: int, n_streams: int) -> int:
+        k = self.n_components
+        return k * n_features + 4 * k**2 + n_streams * (n_features + k)  # W; M, M⁻¹, S and D; x and y of each stream
+
     def _scalars(self) -> dict[str, Any]:
         circuit = Rule(self._network.mode.rule).circuit
         self._check_circuit(circuit)  # or it could not be loaded

@@ -18,6 +18,7 @@ from biosfa.learning._schedules import (
     rates,
 )
 from biosfa.learning._watch import FAR_FROM_WHITE, Watch, look
+from biosfa.learning._whitening import whitening_size
 
 __all__ = [
     "FAR_FROM_WHITE",
@@ -44,4 +45,5 @@ __all__ = [
     "rates",
     "read_out",
     "solve_readout",
+    "whitening_size",
 ]

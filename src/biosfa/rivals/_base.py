@@ -184,6 +184,9 @@ class OnlineRival(SlowFeatureEstimator):
             raise ValueError(f"no episode of X has the {self.n_delays + 1} rows that an update needs")
         super()._finish(position, episodes)
 
+    def _least_state(self, n_features: int, n_streams: int) -> int:
+        return self.n_components * n_features + 2 * self.n_components**2  # weights; S and D
+
     def _scalars(self) -> dict[str, Any]:
         return {"n_samples": self._n_samples, "n_updates": self._n_updates}
 
@@ -191,10 +194,7 @@ class OnlineRival(SlowFeatureEstimator):
         return {f"state.{name}": array for name, array in self._state._asdict().items()}
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
-        m = self._signal.n_features_out
-        if self.n_components * m > sum(array.size for array in arrays.values()):
-            raise ValueError("its arrays are too small for its settings")
-        blank = self._initial(m, np.random.RandomState(0))
+        blank = self._initial(self._signal.n_features_out, np.random.RandomState(0))
         held = {name.removeprefix("state."): array for name, array in arrays.items()}
         shapes = {name: array.shape for name, array in blank._asdict().items()}
         self._state = type(blank)(**{name: checked_array(name, held, shape) for name, shape in shapes.items()})
