@@ -10,7 +10,8 @@ from safetensors.numpy import save
 import biosfa
 from biosfa import SFA, BioSFA, ModelFileError, OnlineSFA
 from biosfa.hierarchy import HierarchicalSFA, Layer
-from biosfa.io import model_file
+from biosfa.io import StreamOptions, model_file
+from biosfa.recordings import inspection, run
 from tests.conftest import slow_mixture
 
 
@@ -135,3 +136,107 @@ def test_slowness_that_is_not_known_is_no_damage(frames, tmp_path):
     HierarchicalSFA(LAYERS, solver="random").fit(frames).save(path)
     for load in (biosfa.load, HierarchicalSFA.load):
         assert np.isnan(load(path).delta_values_[0][0]).all()
+
+
+@pytest.fixture(scope="module")
+def checkpoint(X, tmp_path_factory):
+    """The model file of a fit that was stopped after some rows; its checkpoint is there."""
+    folder = tmp_path_factory.mktemp("stopped")
+    for i, rows in enumerate(np.array_split(X, 3)):  # a chunk each
+        np.savetxt(folder / f"{i}.csv", rows, delimiter=",")
+    inputs = [str(folder / f"{i}.csv") for i in range(3)]
+    options = run.FitOptions(inputs, 2, solver="online", pca=3, epochs=2, stream=StreamOptions(header=False))
+    begun = run.Run.begin(options, folder / "model")
+    for _ in zip(range(5), begun.fitting.steps(), strict=False):  # three chunks for the components, two more to learn
+        pass
+    begun.keep()
+    assert run.resume(folder / "model").fitting.n_rows == 500
+    return folder / "model"
+
+
+def replaced(content, path, value):
+    """JSON data with one thing replaced, or removed (...)."""
+    copy = json.loads(json.dumps(content))
+    inner = copy
+    for key in path[:-1]:
+        inner = inner[key]
+    if value is ...:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return copy
+
+
+def place(path, value):
+    return pytest.param(tuple(path.split(".")), value, id=f"{path}={'' if value is ... else value}")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        place("owner", ...),
+        place("owner", ["options"]),
+        place("owner.options", ...),
+        place("owner.options.inputs", 5),
+        place("owner.options.inputs", ["-"]),
+        place("owner.options.components", "two"),
+        place("owner.options.solver", "oracle"),
+        place("owner.options.stream.colour", "blue"),
+        place("state", 7),
+        place("state.fitting", ...),
+        place("state.fitting.position", 3),
+        place("state.fitting.position.cursor", ["x"]),
+        place("state.fitting.position.cursor", [-5]),
+        place("state.fitting.position.cursor", [100]),
+        place("state.fitting.position.row", 0.5),
+        place("state.fitting.epoch", "first"),
+        place("state.fitting.epoch", 10**9),
+        place("state.fitting.begun", False),
+        place("state.fitting.n_samples", 100),
+        place("state.fitting.episodes.needed", None),
+        place("state.constants", [[77, 0.0]]),
+        place("model", None),
+        place("model", ["OnlineSFA"]),
+        place("model", ["OnlineSFA", None]),
+        place("model", ["SFA", {}]),
+    ],
+)
+def test_forged_checkpoints_are_refused_in_one_line(path, value, checkpoint):
+    kept_in = run.checkpoint_of(checkpoint)
+    whole = kept_in.read_bytes()
+    model = model_file.read_model(kept_in)
+    try:
+        model_file.write_model(kept_in, model._replace(settings=replaced(model.settings, path, value)))
+        with pytest.raises((biosfa.ModelFileError, biosfa.InputError)) as error:
+            run.resume(checkpoint)
+        assert "\n" not in str(error.value)
+        try:
+            inspection.as_text(inspection.inspect(str(kept_in)))
+        except ModelFileError as error:  # or it says what can be said
+            assert str(kept_in) in str(error)  # noqa: PT017
+    finally:
+        kept_in.write_bytes(whole)
+
+
+def test_a_checkpoint_of_another_model_is_not_resumed(checkpoint, X, tmp_path):
+    kept_in = run.checkpoint_of(checkpoint)
+    whole, model = kept_in.read_bytes(), model_file.read_model(kept_in)
+    try:
+        parameters = ("model", 1, "parameters", "random_state")
+        model_file.write_model(kept_in, model._replace(settings=replaced(model.settings, parameters, 7)))
+        with pytest.raises(ModelFileError, match=r"parameters .* are needed"):
+            run.resume(checkpoint)
+        options = run.FitOptions.from_json(model.settings["owner"]["options"])
+        with pytest.raises(biosfa.InputError, match="--overwrite"):
+            run.begin(options, checkpoint)
+    finally:
+        kept_in.write_bytes(whole)
+
+
+def test_what_a_model_file_says_of_its_origin_may_be_anything(X, tmp_path):
+    path = tmp_path / "model"
+    SFA(2).fit(X).save(path)
+    for origin in (5, {}, {"inputs": 3, "constant_columns": None}, {"measured": {"delta_values": "x"}}):
+        forge(path, path, settings={"origin": origin})
+        with pytest.raises(ModelFileError, match="incomplete or damaged"):
+            inspection.as_text(inspection.inspect(str(path)))

@@ -9,7 +9,7 @@ from biosfa.estimators._memory import exact_memory
 from biosfa.estimators._offline import OfflineBioSFA
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.estimators._online_sfa import OnlineSFA
-from biosfa.estimators._persistence import decode, encode, state_arrays, to_model
+from biosfa.estimators._persistence import check_same, decode, encode, state_arrays, to_model
 from biosfa.estimators._projection import Projection, check_columns
 from biosfa.estimators._sfa import SFA
 
@@ -26,6 +26,7 @@ __all__ = [
     "SlowFeatureEstimator",
     "begin_stream",
     "check_columns",
+    "check_same",
     "decode",
     "encode",
     "exact_memory",

@@ -156,6 +156,17 @@ def _check_held(estimator: "SlowFeatureEstimator", n_features: int, n_streams: i
         raise ValueError("its arrays are too small for its settings")
 
 
+def check_same(estimator: "SlowFeatureEstimator", wanted: "SlowFeatureEstimator") -> None:
+    """Raise ValueError unless an estimator from a file is what was wanted: of its kind, parameters and columns."""
+    for name, found, needed in (
+        ("kind", type(estimator).__name__, type(wanted).__name__),
+        ("parameters", estimator.get_params(), wanted.get_params()),
+        ("columns", estimator.n_features_in_, getattr(wanted, "n_features_in_", estimator.n_features_in_)),
+    ):
+        if found != needed:
+            raise ValueError(f"its model has the {name} {found!r} where {needed!r} are needed")
+
+
 def state_arrays(estimator: "SlowFeatureEstimator") -> Arrays:
     """What an estimator keeps from one sample to the next."""
     return estimator._arrays()

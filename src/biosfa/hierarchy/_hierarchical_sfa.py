@@ -325,7 +325,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return
         kept = checkpoint.read()
         if kept is None or kept.model is None:
-            raise ValueError(f"{checkpoint.path} is of another hierarchy, or of other frames: choose another file")
+            raise ModelFileError(f"{checkpoint.path} is of another hierarchy, or of other frames: choose another file")
         loaded = load_model(str(checkpoint.path), kept.model)
         if not isinstance(loaded, HierarchicalSFA):
             raise ModelFileError(f"{checkpoint.path} holds {kept.model.kind}, not {type(self).__name__}")
