@@ -78,6 +78,7 @@ class IncrementalSFA(OnlineRival):
 
     _structural = (*OnlineRival._structural, "n_whitened")
     _automatic = InverseTime(50.0, 0.01)
+    _highest_power = 4  # lengths of principal components are variances, and these are squared
 
     def __init__(
         self,
