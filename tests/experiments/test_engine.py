@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from biosfa.experiments import arena, chaotic, images, rat
-from biosfa.experiments.engine import ExperimentError, RunFolder, Task, run_tasks
+from biosfa.experiments.engine import Experiment, ExperimentError, RunFolder, Task, run_tasks
 from tests.experiments import test_images
 from tests.experiments.test_chaotic import SMALL
 
@@ -68,3 +68,59 @@ def test_tasks_are_values_that_can_be_pickled(experiment, tmp_path):
         again = pickle.loads(pickle.dumps(task))
         assert (again.name, again.steps, again.function) == (task.name, task.steps, task.function)
         assert again.arguments == task.arguments or task.function.__name__ == "run_hierarchy"
+
+
+def small_task(name, calls):
+    def run(report):
+        calls.append(name)
+        return {"value": np.arange(3.0), "other": np.array(len(name))}
+
+    return Task(name, 1, run)
+
+
+def test_a_result_with_any_flipped_bit_is_the_same_or_made_again(tmp_path):
+    folder, calls = RunFolder(tmp_path / "run"), []
+    task = small_task("a", calls)
+    folder.begin("small", SMALL, resume=False)
+    run_tasks(folder, [task], jobs=1, title="test")
+    file = tmp_path / "run" / "tasks" / "a.npz"
+    whole = file.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(800):
+        content = bytearray(whole)
+        content[rng.integers(len(whole))] ^= 1 << rng.integers(8)
+        file.write_bytes(content)
+        found = folder.load(task)
+        if found is not None:
+            np.testing.assert_array_equal(found.arrays["value"], np.arange(3.0))
+
+
+class Sums(Experiment):
+    """An experiment of one task."""
+
+    name = "sums"
+
+    def title(self):
+        return "sums"
+
+    def stages(self, folder):
+        return [lambda results: [small_task("a", [])]]
+
+    def summarize(self, results):
+        return {"total": float(results["a"].arrays["value"].sum())}, {}
+
+    def draw(self, out, results, curves, found, timings):
+        pass
+
+    def report(self, out, found, timings):
+        pass
+
+
+def test_results_that_cannot_be_used_are_said_to_be(tmp_path):
+    Sums(SMALL).run(tmp_path / "run")
+    file = tmp_path / "run" / "tasks" / "a.npz"
+    np.savez(file, __seconds__=np.array(1.0), value=np.array(["x"]))
+    with pytest.raises(ExperimentError, match=r"tasks has results that cannot be used.*remove that folder"):
+        Sums(SMALL).run(tmp_path / "run", resume=True)
+    np.savez_compressed(file, __seconds__=np.array(1.0), value=np.zeros(1_000_000))  # larger than the file
+    assert Sums(SMALL).run(tmp_path / "run", resume=True).found == {"total": 3.0}

@@ -15,7 +15,7 @@ from biosfa.experiments.engine import ExperimentError, NetworkCheckpoint, RunFol
 from biosfa.experiments.images import _networks, load_patches
 from biosfa.experiments.images._config import load, samples_of
 from biosfa.experiments.images._experiment import median
-from biosfa.experiments.images._networks import pieces, recorded_samples, run_network
+from biosfa.experiments.images._networks import new_network, pieces, recorded_samples, run_network
 from biosfa.experiments.images._yardsticks import moments_of, run_exact
 
 SMALL = images.ImagesConfig(
@@ -133,7 +133,7 @@ def test_a_damaged_checkpoint_is_not_used(tmp_path, monkeypatch):
     moments = load(SMALL).moments(lambda steps: None)
     kept_in = folder.scratch("bio-sfa-tuned-00", "network")
     kept_in.write_bytes(b"half a file")
-    assert NetworkCheckpoint(kept_in).load() is None
+    assert NetworkCheckpoint(kept_in).load(new_network(SMALL, "bio-sfa", "tuned", 0), dict) is None
     found = run_network(SMALL, moments, "bio-sfa", "tuned", 0, kept_in, lambda steps: None)
     assert found["samples"][-1] == 24_000
 

@@ -224,5 +224,16 @@ def test_wrong_parameters_are_named():
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X)
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match="too large"):
-        OnlineGEV(1, random_state=0).fit(np.full((10, 3), 1e300) * np.arange(10)[:, None])
+
+
+@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("scale", [1e160, 1e300])
+def test_samples_that_overflow_are_refused_and_change_nothing(name, scale, X):
+    net = clone(RIVALS[name]).partial_fit(X)
+    before = net.components_.copy(), net.n_samples_seen_
+    with np.errstate(all="ignore"):
+        for learn in (net.partial_fit, lambda rows: net.learn_one(rows[-1]), clone(net).partial_fit, clone(net).fit):
+            with pytest.raises(ValueError, match="too large"):
+                learn(scale * X)
+    np.testing.assert_array_equal(net.components_, before[0])
+    assert net.n_samples_seen_ == before[1]

@@ -4,12 +4,12 @@ from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._cubica import CuBICA
 from biosfa.estimators._fitting import Episodes, Fitting, begin_stream, has_started, learn_chunk
-from biosfa.estimators._loading import load, load_model
+from biosfa.estimators._loading import load, load_as, load_model
 from biosfa.estimators._memory import exact_memory
 from biosfa.estimators._offline import OfflineBioSFA
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.estimators._online_sfa import OnlineSFA
-from biosfa.estimators._persistence import decode, encode, state_arrays, to_model
+from biosfa.estimators._persistence import check_same, decode, encode, state_arrays, to_model
 from biosfa.estimators._projection import Projection, check_columns
 from biosfa.estimators._sfa import SFA
 
@@ -26,12 +26,14 @@ __all__ = [
     "SlowFeatureEstimator",
     "begin_stream",
     "check_columns",
+    "check_same",
     "decode",
     "encode",
     "exact_memory",
     "has_started",
     "learn_chunk",
     "load",
+    "load_as",
     "load_model",
     "state_arrays",
     "to_model",

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from biosfa import metrics
 from biosfa.episodes import episode_lengths, episode_starts, rows_with_nan, without_missing
 from biosfa.estimators._fitting import Episodes, Fitting
-from biosfa.estimators._loading import load
+from biosfa.estimators._loading import load_as
 from biosfa.estimators._persistence import from_model, to_model
 from biosfa.estimators._projection import Projection, check_columns
-from biosfa.exceptions import DivergenceError, ModelFileError, ShortEpisodeWarning
+from biosfa.exceptions import DivergenceError, ShortEpisodeWarning
 from biosfa.io import Chunk, Position, Stream
 from biosfa.io.model_file import Model, write_model
 from biosfa.registry import EXPANSIONS
@@ -62,6 +62,9 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     # parameters that say what is learned, and so cannot change once it has begun
     _structural: ClassVar[tuple[str, ...]] = ("n_components", "pca", "expansion", "n_delays")
+
+    # arrays of a model file in which NaN says that something is not known
+    _may_be_nan: ClassVar[tuple[str, ...]] = ()
 
     @property
     def expansion_(self) -> Any:
@@ -400,14 +403,18 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
         """Read a model that :meth:`save` wrote; ``parameters`` replace those it was saved with."""
-        estimator = load(path, **parameters)
-        if not isinstance(estimator, cls):
-            raise ModelFileError(f"{os.fspath(path)} holds {type(estimator).__name__}, not {cls.__name__}")
-        return estimator
+        return load_as(cls, path, **parameters)
 
     @abstractmethod
     def _check_parameters(self) -> None:
         """Raise ValueError for a parameter that makes no sense."""
+
+    @abstractmethod
+    def _least_state(self, n_features: int, n_streams: int) -> int:
+        """Numbers that the state has at least: what a file must hold before anything is built for its settings.
+
+        ``n_features`` are the columns of the expanded signal, ``n_streams`` the parallel streams.
+        """
 
     @abstractmethod
     def _scalars(self) -> dict[str, Any]:

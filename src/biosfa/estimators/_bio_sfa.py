@@ -233,6 +233,11 @@ class BioSFA(NetworkEstimator):
                 "to begin anew"
             )
 
+    def _least_state(self, n_features: int, n_streams: int) -> int:
+        k = self.n_components
+        network = k * n_features + 2 * k**2 + n_streams * (n_features + k)  # W; M and M⁻¹; x and y of each stream
+        return network + self._gauge_size(n_features)
+
     def _scalars(self) -> dict[str, Any]:
         circuit = Rule(self._network.mode.rule).circuit
         self._check_circuit(circuit)  # or it could not be loaded

@@ -14,7 +14,7 @@ from biosfa.io import Chunk, Position, Stream
 from biosfa.kernels.exact import Moments
 from biosfa.signal import Reduction
 from biosfa.typing import Arrays, BoolArray
-from biosfa.validation import check_samples, unchanged_on_error
+from biosfa.validation import check_samples, checked_array, unchanged_on_error
 
 if TYPE_CHECKING:
     from biosfa.estimators._base import SlowFeatureEstimator
@@ -186,16 +186,32 @@ class Fitting:
         return scalars, arrays
 
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> Self:
-        """Take back what :meth:`state` gave, and the estimator as it was then."""
+        """Take back what :meth:`state` gave, and the estimator as it was then.
+
+        Raises
+        ------
+        ValueError
+            If it is not the state of such a fit.
+        """
         self.position = None if scalars["position"] is None else Position.from_json(scalars["position"])
         self.end = Position.from_json(scalars["end"])
         self.epoch, self.begun = scalars["epoch"], scalars["begun"]
         self.episodes = Episodes(**scalars["episodes"])
-        if scalars["n_samples"] is not None:
-            self._moments = Moments(len(arrays["fitting.mean"]), scalars["n_samples"])
-            self._moments.mean, self._moments.scatter = arrays["fitting.mean"], arrays["fitting.scatter"]
+        n_samples, d = scalars["n_samples"], self._estimator.n_features_in_
+        counts = (self.epoch, *asdict(self.episodes).values(), *(() if n_samples is None else (n_samples,)))
+        if not all(type(count) is int and count >= 0 for count in counts) or self.epoch > self._estimator.n_epochs:
+            raise ValueError(f"{scalars!r} does not say how far a fit has come")
+        if self.begun is not self._estimator._started:
+            raise ValueError("it has a model before one was begun, or none after")
+        if not all(np.isfinite(array).all() for array in arrays.values()):
+            raise ValueError("its arrays are not finite")
+        if n_samples is not None:
+            self._moments = Moments(d, n_samples)
+            self._moments.mean[:] = checked_array("fitting.mean", arrays, (d,))
+            self._moments.scatter[:] = checked_array("fitting.scatter", arrays, (d, d))
         if "fitting.pca" in arrays:
             self._reduction = Reduction(arrays["fitting.pca_mean"], arrays["fitting.pca"])
+            self._reduction.check(d, self._estimator.pca)
         return self
 
 

@@ -1,15 +1,18 @@
 """Models from files: one way to load them all."""
 
 import os
+from contextlib import nullcontext
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from biosfa.exceptions import ModelFileError
 from biosfa.io.checkpoint import KIND
-from biosfa.io.model_file import Model, read_model
+from biosfa.io.model_file import Model, damage_is_an_error, read_model
 from biosfa.registry import MODELS
+
+Loaded = TypeVar("Loaded")
 
 
 def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
@@ -40,21 +43,31 @@ def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
     return load_model(os.fspath(path), read_model(path), **parameters)
 
 
+def load_as(kind: type[Loaded], path: str | os.PathLike[str], **parameters: Any) -> Loaded:
+    """Read a model that must be of a kind.
+
+    Raises
+    ------
+    ModelFileError
+        If it is of another kind, or cannot be read.
+    """
+    loaded = load(path, **parameters)
+    if not isinstance(loaded, kind):
+        raise ModelFileError(f"{os.fspath(path)} holds {type(loaded).__name__}, not {kind.__name__}")
+    return loaded
+
+
 def load_model(name: str, model: Model, **parameters: Any) -> Any:
     """The estimator that a model file holds; ``name`` is that of the file."""
-    home = MODELS.get(model.kind) if isinstance(model.kind, str) else None
     if model.kind == KIND:
         raise ModelFileError(f"{name} is a checkpoint, not a model: resume what it belongs to")
-    if home is None:
+    if model.kind not in MODELS:
         raise ModelFileError(f"{name} holds {model.kind!r}, which this version of biosfa does not know")
+    estimator = getattr(import_module(MODELS[model.kind]), model.kind)
     for array_name, array in model.arrays.items():
-        if not np.isfinite(array).all():
-            raise ModelFileError(f"{name} is damaged: its array {array_name} is not finite")
-    try:
-        return getattr(import_module(home), model.kind)._from_model(name, model, parameters)
-    except ModelFileError:
-        raise
-    except Exception as error:  # a file may hold anything
-        if parameters:  # which may be what is wrong
-            raise
-        raise ModelFileError(f"{name} is incomplete or damaged: {error!r}") from error
+        may_be_nan = array_name.rpartition(".")[2] in estimator._may_be_nan
+        if not np.isfinite(array[~np.isnan(array)] if may_be_nan else array).all():
+            raise ModelFileError(f"{name} is damaged: its array {array_name!r} is not finite")
+    # parameters of the caller may be what is wrong
+    with nullcontext() if parameters else damage_is_an_error(name):
+        return estimator._from_model(name, model, parameters)

@@ -27,6 +27,7 @@ from biosfa.learning import (
     Watch,
     check_learning_rate,
     look,
+    pairs_kept,
 )
 from biosfa.signal import Plan
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
@@ -313,8 +314,17 @@ class NetworkEstimator(SlowFeatureEstimator):
     def _use(self, network: Network, dtype: DTypeLike) -> None:
         """Learn with a network, from samples of a precision."""
         self._network = network
-        n_columns = self._signal.n_reduced * self.n_delays
-        self._gauge = Gauge(network, Pairs(network.k, n_columns, network.n_streams, dtype, network.mode.window))
+        pairs = Pairs(network.k, self._n_columns(), network.n_streams, dtype, network.mode.window)
+        self._gauge = Gauge(network, pairs)
+
+    def _n_columns(self) -> int:
+        """Columns before the expansion."""
+        return (self.pca or self.n_features_in_) * self.n_delays
+
+    def _gauge_size(self, n_features: int) -> int:
+        """Numbers that the gauge keeps beside a network of so many (expanded) columns: pairs and earlier weights."""
+        pairs = pairs_kept(self.n_components, self._n_columns()) * self._n_columns()
+        return 2 * (pairs + self.n_components * n_features)
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters; a network that has begun to learn goes on with the new rates and step."""
@@ -392,9 +402,6 @@ class NetworkEstimator(SlowFeatureEstimator):
         self._check_units(scalars["relative"])
         dtype = _precision(np.dtype(scalars["dtype"]))
         n_streams = check_count("n_streams", scalars["n_streams"])
-        n_held = sum(array.size for array in arrays.values())
-        if max(self.n_components, n_streams) * self._signal.n_features_out > n_held:  # W, and the last samples
-            raise ValueError("its arrays are too small for its settings")
         if any(name.partition(".")[0] not in ("network", "gauge") for name in arrays):
             raise ValueError(f"its arrays are {sorted(arrays)}")
         network = self._new_network(n_streams, dtype, np.random.RandomState(0))

@@ -7,7 +7,7 @@ from numpy.typing import DTypeLike
 
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.kernels.local import Rule
-from biosfa.learning import GivenRates, KernelRates, LearningRate, NaturalNetwork, Network
+from biosfa.learning import GivenRates, KernelRates, LearningRate, NaturalNetwork, Network, whitening_size
 from biosfa.typing import Float64Array, FloatArray
 from biosfa.validation import check_choice, check_count
 
@@ -174,6 +174,11 @@ class OnlineSFA(NetworkEstimator):
         k, m = self.n_components, self._signal.n_features_out
         rates, mode = self._rates(n_streams), self._mode(self._rule())
         return NaturalNetwork(k, m, n_streams, mode, dtype, rng, rates, self.whitening_rank)
+
+    def _least_state(self, n_features: int, n_streams: int) -> int:
+        k = min(self.n_components, n_features)
+        network = (3 * k + n_streams) * n_features + whitening_size(n_features, self.whitening_rank)
+        return network + self._gauge_size(n_features)
 
     def _configure(self, network: Network) -> None:
         network.configure(self._mode(self._rule()), self._rates(network.n_streams))

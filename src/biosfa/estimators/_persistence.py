@@ -9,7 +9,7 @@ from biosfa.exceptions import ModelFileError
 from biosfa.io.model_file import Model
 from biosfa.learning import SCHEDULES, Annealed, InverseTime, describe
 from biosfa.registry import EXPANSIONS
-from biosfa.signal import Reduction, SignalPath, name_of_expansion
+from biosfa.signal import Reduction, SignalPath, expanded_size, name_of_expansion
 from biosfa.typing import Arrays
 from biosfa.validation import check_count
 
@@ -68,9 +68,11 @@ def _decode(path: str, name: str, value: Any) -> Any:
         return EXPANSIONS[value["expansion"]].load()()
     if "dtype" in value:
         return np.dtype(value["dtype"])
+    if not name.isidentifier():
+        raise ValueError(f"{name!r} is no parameter")
+    missing = " ".join(str(value["missing"]).split())  # in one line, which its repr may not be
     raise ModelFileError(
-        f"{path} was saved with {name}={value['missing']}, which a file cannot hold; give it again: "
-        f"load(path, {name}=...)"
+        f"{path} was saved with {name}={missing}, which a file cannot hold; give it again: load(path, {name}=...)"
     )
 
 
@@ -120,11 +122,11 @@ def from_model(kind: type[Estimator], path: str, model: Model, parameters: dict[
         reduction = Reduction(arrays.pop("pca.mean"), arrays.pop("pca.components"))
         reduction.check(estimator.n_features_in_, estimator.pca)
     history = arrays.pop("history")
-    # what it claims must not make us allocate more than what it holds
-    n_held = sum(array.size for array in arrays.values())
-    if (estimator.pca or estimator.n_features_in_) * estimator.n_delays > n_held:
-        raise ValueError("its arrays are too small for its settings")
+    n_streams = check_count("n_streams", settings["state"].get("n_streams", 1))
+    _check_claims(estimator, n_streams, arrays)
     signal = SignalPath.restore(estimator.n_delays, estimator.expansion, estimator.n_features_in_, reduction)
+    _check_held(estimator, signal.n_features_out, n_streams, arrays)
+    estimator._check_outputs(signal.n_features_out)
     if history.ndim != 2 or history.shape[1] != signal.n_reduced or len(history) > estimator.n_delays:
         raise ValueError(f"history has the shape {history.shape}")
     signal.history = history
@@ -134,6 +136,35 @@ def from_model(kind: type[Estimator], path: str, model: Model, parameters: dict[
     estimator._begin_with(signal)
     estimator._restore(settings["state"], arrays, published)
     return estimator
+
+
+def _check_claims(estimator: "SlowFeatureEstimator", n_streams: int, arrays: Arrays) -> None:
+    """Check what the settings of a file claim before the path of the signal is built for it."""
+    expansion = estimator.expansion
+    n_embedded = (estimator.pca or estimator.n_features_in_) * estimator.n_delays
+    named = expansion if isinstance(expansion, str) else name_of_expansion(expansion)
+    if named is not None or expansion is None:
+        _check_held(estimator, expanded_size(named, n_embedded), n_streams, arrays)
+    elif getattr(expansion, "n_features_in_", n_embedded) != n_embedded:  # one of the user's own
+        raise ValueError(f"{expansion!r} is for {expansion.n_features_in_} columns, and the file has {n_embedded}")
+
+
+def _check_held(estimator: "SlowFeatureEstimator", n_features: int, n_streams: int, arrays: Arrays) -> None:
+    """Raise ValueError if the settings of a file would make us allocate more than what its arrays justify."""
+    n_held = sum(array.nbytes for array in arrays.values()) // np.dtype(np.float32).itemsize
+    if estimator._least_state(n_features, n_streams) > n_held:
+        raise ValueError("its arrays are too small for its settings")
+
+
+def check_same(estimator: "SlowFeatureEstimator", wanted: "SlowFeatureEstimator") -> None:
+    """Raise ValueError unless an estimator from a file is what was wanted: of its kind, parameters and columns."""
+    for name, found, needed in (
+        ("kind", type(estimator).__name__, type(wanted).__name__),
+        ("parameters", estimator.get_params(), wanted.get_params()),
+        ("columns", estimator.n_features_in_, getattr(wanted, "n_features_in_", estimator.n_features_in_)),
+    ):
+        if found != needed:
+            raise ValueError(f"its model has the {name} {found!r} where {needed!r} are needed")
 
 
 def state_arrays(estimator: "SlowFeatureEstimator") -> Arrays:

@@ -274,12 +274,9 @@ class SFA(SlowFeatureEstimator):
             check_count("n_components", self.n_components)
         check_positive("ridge", self.ridge, zero=True)
 
-    def _check_outputs(self, n_features: int) -> None:
-        check_memory(n_features)
-        super()._check_outputs(n_features)
-
     def _reset(self, *, dtype: DTypeLike, n_streams: int) -> None:
         m = self._signal.n_features_out
+        check_memory(m)
         self._moments = Moments(m)
         self._tail = np.empty((0, m))
         self._solution = None
@@ -365,6 +362,9 @@ class SFA(SlowFeatureEstimator):
             ConditioningWarning,
             stacklevel=6,
         )
+
+    def _least_state(self, n_features: int, n_streams: int) -> int:
+        return 2 * n_features**2  # scatter and difference
 
     def _scalars(self) -> dict[str, Any]:
         return {"n_samples": self._moments.n_samples, "n_pairs": self._moments.n_pairs}

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,16 +11,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts
-from biosfa.estimators import encode
+from biosfa.estimators import encode, load_as, load_model
 from biosfa.exceptions import ModelFileError
 from biosfa.hierarchy._layers import STEPS, Layer, Learner
 from biosfa.hierarchy._modules import Expanded, Fields, FrameSource, Maps, Pixels, Step, chunks, held
 from biosfa.hierarchy._training import Trained, train_exact, train_online, train_random
 from biosfa.io.checkpoint import Checkpoint
-from biosfa.io.model_file import Model, read_model, write_model
+from biosfa.io.model_file import Model, write_model
+from biosfa.kernels.expansion import quadratic_size
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import Advance, Arrays, FloatArray
-from biosfa.validation import check_choice, check_positive
+from biosfa.validation import check_choice, check_count, check_positive
 
 # What a step learns with where its layer does not say.
 DEFAULTS = {name: Learner(choice.load()()) for name, choice in ONLINE_SOLVERS.items()}
@@ -73,6 +74,8 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     lengths_: list[int]
     history_: list[tuple[Trained, Trained]]
+
+    _may_be_nan: ClassVar[tuple[str, ...]] = ("delta_values",)  # which a solver may not know
 
     def __init__(
         self,
@@ -208,32 +211,46 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a hierarchy that :meth:`save` wrote."""
-        return cls._from_model(os.fspath(path), read_model(path))
+        return load_as(cls, path)
 
     @classmethod
-    def _from_model(cls, path: str, model: Model, parameters: dict[str, Any] | None = None) -> Self:
+    def _from_model(cls, path: str, model: Model, parameters: dict[str, Any]) -> Self:
         if parameters:
             raise TypeError(f"{path} holds {model.kind}: its parameters cannot be replaced while loading")
-        if model.kind != cls.__name__:
-            raise ModelFileError(f"{path} holds {model.kind}, not {cls.__name__}")
-        settings, arrays = model.settings, model.arrays
-        try:
-            layers = [Layer.from_description(path, layer) for layer in settings["layers"]]
-            hierarchy = cls(layers, **settings["parameters"])
-            hierarchy.shape_in_ = tuple(settings["shape_in"])
-            hierarchy.lengths_ = settings["lengths"]
-            hierarchy.pixel_mean_, hierarchy.pixel_scale_ = settings["pixels"]
-            hierarchy.history_ = []
-            for level in range(len(layers)):
-                if f"layer{level}.linear.mean" not in arrays:
-                    break  # a checkpoint
-                linear, quadratic = (
-                    Trained.from_arrays(arrays, f"layer{level}.{name}.", hierarchy.clip) for name in STEPS
-                )
-                hierarchy.history_.append((linear, quadratic))
-        except (KeyError, ValueError, TypeError) as error:
-            raise ModelFileError(f"{path} is incomplete: {error}") from error
+        settings = model.settings
+        layers = [Layer.from_description(path, layer) for layer in settings["layers"]]
+        hierarchy = cls(layers, **settings["parameters"])
+        hierarchy._check_parameters()
+        hierarchy.shape_in_ = tuple(check_count("shape_in", size) for size in settings["shape_in"])
+        hierarchy.lengths_ = [check_count("lengths", length) for length in settings["lengths"]]
+        hierarchy.pixel_mean_, hierarchy.pixel_scale_ = (float(number) for number in settings["pixels"])
+        if not np.isfinite([hierarchy.pixel_mean_, hierarchy.pixel_scale_]).all():
+            raise ValueError("its pixels have no scale")
+        hierarchy.history_ = hierarchy._trained(model.arrays)
         return hierarchy
+
+    def _trained(self, arrays: Arrays) -> list[tuple[Trained, Trained]]:
+        """Layers from arrays of a file; a checkpoint does not have them all."""
+        if len(self.shape_in_) not in (2, 3):
+            raise ValueError(f"its frames have the shape {self.shape_in_}")
+        self._shapes((1, *self.shape_in_))  # fields must tile
+        channels = self.shape_in_[2] if len(self.shape_in_) == 3 else 1
+        found: list[tuple[Trained, Trained]] = []
+        for level, layer in enumerate(self.layers):
+            if f"layer{level}.linear.mean" not in arrays:
+                break
+            inputs = layer.field[0] * layer.field[1] * channels, quadratic_size(layer.n_reduced)
+            outputs = layer.n_reduced, layer.n_components
+            linear, quadratic = (
+                Trained.from_arrays(arrays, f"layer{level}.{name}.", (k, m), self.clip)
+                for name, k, m in zip(STEPS, outputs, inputs, strict=True)
+            )
+            found.append((linear, quadratic))
+            channels = layer.n_components
+        n_expected = sum(len(trained.arrays()) for steps in found for trained in steps)
+        if len(arrays) != n_expected:
+            raise ValueError(f"it has {len(arrays)} arrays where its layers have {n_expected}")
+        return found
 
     @property
     def _n_features_out(self) -> int:
@@ -308,5 +325,8 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return
         kept = checkpoint.read()
         if kept is None or kept.model is None:
-            raise ValueError(f"{checkpoint.path} is of another hierarchy, or of other frames: choose another file")
-        self.history_ = self._from_model(str(checkpoint.path), kept.model).history_
+            raise ModelFileError(f"{checkpoint.path} is of another hierarchy, or of other frames: choose another file")
+        loaded = load_model(str(checkpoint.path), kept.model)
+        if not isinstance(loaded, HierarchicalSFA):
+            raise ModelFileError(f"{checkpoint.path} holds {kept.model.kind}, not {type(self).__name__}")
+        self.history_ = loaded.history_

@@ -12,6 +12,7 @@ from biosfa.hierarchy._modules import FrameSource, Step, chunks
 from biosfa.kernels.exact import Moments, principal_axes, slow_directions
 from biosfa.learning import Recorder
 from biosfa.typing import Advance, Arrays, Float64Array, FloatArray, IntArray
+from biosfa.validation import checked_array
 
 RECORDS_PER_DECADE = 8
 CURVES = ("samples", "slowness", "delta_values")
@@ -36,10 +37,25 @@ class Trained(NamedTuple):
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, prefix: str, clip: float) -> "Trained":
-        """From arrays of a file, whose names have a prefix."""
-        step = Step(arrays[f"{prefix}mean"], arrays[f"{prefix}components"], clip)
-        return cls(step, *(arrays[prefix + key] for key in CURVES))
+    def from_arrays(cls, arrays: Arrays, prefix: str, shape: tuple[int, int], clip: float) -> "Trained":
+        """From arrays of a file, whose names have a prefix; the components have this shape.
+
+        Raises
+        ------
+        ValueError
+            If the arrays do not fit together.
+        """
+        k, m = shape
+        n_records = arrays[f"{prefix}samples"].shape[:1]
+        step = Step(
+            checked_array(f"{prefix}mean", arrays, (m,)), checked_array(f"{prefix}components", arrays, shape), clip
+        )
+        return cls(
+            step,
+            checked_array(f"{prefix}samples", arrays, n_records, np.int64),
+            checked_array(f"{prefix}slowness", arrays, n_records),
+            checked_array(f"{prefix}delta_values", arrays, (k,)),
+        )
 
 
 def train_online(

@@ -30,8 +30,24 @@ class Position:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
-        """Back from JSON data."""
-        return cls(**{**content, "cursor": tuple(content["cursor"])})
+        """Back from JSON data.
+
+        Raises
+        ------
+        ValueError
+            If it is not a place in a stream.
+        """
+        position = cls(**{**content, "cursor": tuple(content["cursor"])})
+        counts = (position.table, position.row, position.n_rows, position.n_skipped, position.n_broken)
+        times = [time for time in (position.time, position.max_step) if time is not None]
+        if not (
+            all(type(number) is int and number >= 0 for number in (*counts, *position.cursor))
+            and all(type(time) in (int, float) for time in times)
+            and isinstance(position.label, str | None)
+            and isinstance(position.broken, bool)
+        ):
+            raise ValueError(f"{content!r} is not a place in a stream")
+        return position
 
 
 class Chunk(NamedTuple):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from biosfa.exceptions import ModelFileError
-from biosfa.io.model_file import Model, read_model, write_model
+from biosfa.io.model_file import Model, damage_is_an_error, read_model, write_model
 from biosfa.typing import Arrays
 
 KIND = "Checkpoint"  # what model files call it
@@ -88,9 +88,15 @@ def content_of(path: Path, model: Model) -> Kept:
     """The content of a checkpoint that was read."""
     if model.kind != KIND:
         raise ModelFileError(f"{path} is not a checkpoint")
-    nested = model.settings["model"]
-    own = {name: array for name, array in model.arrays.items() if not name.startswith(PREFIX)}
-    if nested is None:
-        return Kept(model.settings["owner"], model.settings["state"], own, None)
-    inner = {name.removeprefix(PREFIX): array for name, array in model.arrays.items() if name.startswith(PREFIX)}
-    return Kept(model.settings["owner"], model.settings["state"], own, Model(nested[0], nested[1], inner))
+    with damage_is_an_error(str(path)):
+        owner, state, nested = (model.settings[name] for name in ("owner", "state", "model"))
+        if not isinstance(state, dict):
+            raise ValueError("its state is not a table")
+        own = {name: array for name, array in model.arrays.items() if not name.startswith(PREFIX)}
+        if nested is None:
+            return Kept(owner, state, own, None)
+        kind, settings = nested
+        if not (isinstance(kind, str) and isinstance(settings, dict)):
+            raise ValueError("it does not say which model it holds")
+        inner = {name.removeprefix(PREFIX): array for name, array in model.arrays.items() if name.startswith(PREFIX)}
+        return Kept(owner, state, own, Model(kind, settings, inner))

@@ -6,6 +6,8 @@ Reading runs no code from the file. The layout is described in ``docs/file-forma
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +15,13 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from biosfa.exceptions import ModelFileError
+from biosfa.exceptions import InputError, ModelFileError
 from biosfa.io.atomic import replace_file
 from biosfa.typing import Arrays
 
 KEY = "biosfa"  # the entry of the metadata that holds ours
 SCHEMA = 3
+TYPES = ("F64", "F32", "I64")  # of arrays, as safetensors calls them, which has some that numpy does not know
 
 
 class Model(NamedTuple):
@@ -49,28 +52,56 @@ def read_model(path: str | os.PathLike[str]) -> Model:
     """
     with open(path, "rb"):  # a missing or unreadable file is an OSError that says so
         pass
+    name = os.fspath(path)
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             if KEY not in metadata:
-                raise ModelFileError(f"{os.fspath(path)} is not a biosfa model")
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+                raise ModelFileError(f"{name} is not a biosfa model")
+            arrays = _read_arrays(name, file)
     except SafetensorError as error:
-        raise ModelFileError(f"{os.fspath(path)} is not a biosfa model, or it is damaged: {error}") from None
+        raise ModelFileError(f"{name} is not a biosfa model, or it is damaged: {str(error)!r}") from None
     try:
         header = json.loads(metadata[KEY])
         schema, digest = header["schema"], header.pop("digest")
+        found = _digest(header, arrays)
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise ModelFileError(f"{os.fspath(path)} is damaged: its header cannot be read") from None
+        raise ModelFileError(f"{name} is damaged: its header cannot be read") from None
     if schema != SCHEMA:
         older = isinstance(schema, int) and schema < SCHEMA
         advice = "fit the model anew" if older else "upgrade biosfa"
-        raise ModelFileError(
-            f"{os.fspath(path)} has schema {schema}, and this version of biosfa reads {SCHEMA}: {advice}"
-        )
-    if digest != _digest(header, arrays):
-        raise ModelFileError(f"{os.fspath(path)} was altered or is damaged: its digest does not match its content")
-    return Model(header["kind"], header["settings"], arrays)
+        raise ModelFileError(f"{name} has schema {schema!r}, and this version of biosfa reads {SCHEMA}: {advice}")
+    if digest != found:
+        raise ModelFileError(f"{name} was altered or is damaged: its digest does not match its content")
+    kind, settings = header.get("kind"), header.get("settings")
+    if not (isinstance(kind, str) and isinstance(settings, dict)):
+        raise ModelFileError(f"{name} is damaged: its header does not say what it holds")
+    return Model(kind, settings, arrays)
+
+
+@contextmanager
+def damage_is_an_error(name: str) -> Iterator[None]:
+    """Turn whatever goes wrong with the content of a file into ModelFileError: a file may hold anything.
+
+    What is not about its content, such as an input that has gone or memory that is not there, stays as it is.
+    """
+    try:
+        yield
+    except (ModelFileError, InputError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise ModelFileError(f"{name} is incomplete or damaged: {error!r}") from error
+
+
+def _read_arrays(name: str, file: Any) -> Arrays:
+    """All arrays of an open file."""
+    arrays: Arrays = {}
+    for array_name in file.keys():  # noqa: SIM118 (not a mapping)
+        dtype = file.get_slice(array_name).get_dtype()
+        if dtype not in TYPES:
+            raise ModelFileError(f"{name} is damaged: its array {array_name!r} has the type {dtype}")
+        arrays[array_name] = file.get_tensor(array_name)
+    return arrays
 
 
 def _digest(header: dict[str, Any], arrays: Arrays) -> str:

@@ -5,7 +5,7 @@ from biosfa.learning._gauge import Gauge, Steps
 from biosfa.learning._local_network import LocalNetwork
 from biosfa.learning._natural_network import NaturalNetwork
 from biosfa.learning._network import Network
-from biosfa.learning._pairs import Pairs
+from biosfa.learning._pairs import Pairs, pairs_kept
 from biosfa.learning._rates import NONNEGATIVE_TAU, AutomaticRates, GivenRates, KernelRates, RowRates
 from biosfa.learning._readout import read_out, solve_readout
 from biosfa.learning._recorder import Recorder, log_spaced
@@ -20,6 +20,7 @@ from biosfa.learning._schedules import (
     rates,
 )
 from biosfa.learning._watch import Watch, look
+from biosfa.learning._whitening import whitening_size
 
 __all__ = [
     "NONNEGATIVE_TAU",
@@ -45,7 +46,9 @@ __all__ = [
     "log_spaced",
     "look",
     "next_event",
+    "pairs_kept",
     "rates",
     "read_out",
     "solve_readout",
+    "whitening_size",
 ]

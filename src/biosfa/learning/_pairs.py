@@ -22,6 +22,11 @@ GROWTH = 1.5
 Rows = Callable[[int | IntArray], FloatArray]  # gives the samples of a step, of shape (streams, columns), or of some
 
 
+def pairs_kept(n_outputs: int, n_columns: int) -> int:
+    """How many pairs are kept for a network of so many outputs, and samples of so many columns before the expansion."""
+    return max(min(PAIRS, VALUES // n_columns), PAIRS_PER_OUTPUT * n_outputs)
+
+
 class Sampling(NamedTuple):
     """Which pairs of a stream are kept: a function of their number alone, so that chunks change nothing.
 
@@ -79,7 +84,7 @@ class Pairs:
     """
 
     def __init__(self, n_outputs: int, n_columns: int, n_streams: int, dtype: DTypeLike, window: float) -> None:
-        size = max(min(PAIRS, VALUES // n_columns), PAIRS_PER_OUTPUT * n_outputs)
+        size = pairs_kept(n_outputs, n_columns)
         self._sampling = Sampling(size, window * n_streams)
         self._kept = np.zeros((2, size, n_columns), dtype)  # x_{t−1} and x_t
         self._last = np.zeros((n_streams, n_columns), dtype)  # the last sample of each stream

@@ -219,7 +219,20 @@ def build_whitening(
     n_features: int, dtype: DTypeLike, window: float, rank: str | int, rng: np.random.RandomState
 ) -> Whitening:
     """The form that was asked for; "auto" is all of C_xx as long as that is cheap."""
-    if rank == "full" or (rank == "auto" and n_features <= FULL_COLUMNS):
+    kept = _directions(n_features, rank)
+    if kept is None:
         return FullWhitening(n_features, dtype, window)
-    wanted = DEFAULT_RANK if isinstance(rank, str) else rank
-    return LowRankWhitening(n_features, dtype, window, min(wanted, n_features), rng)
+    return LowRankWhitening(n_features, dtype, window, kept, rng)
+
+
+def whitening_size(n_features: int, rank: str | int) -> int:
+    """Numbers in the matrices of the form that was asked for."""
+    kept = _directions(n_features, rank)
+    return 3 * n_features**2 if kept is None else 2 * kept * n_features
+
+
+def _directions(n_features: int, rank: str | int) -> int | None:
+    """Directions that the low-rank form has; None for all of C_xx."""
+    if rank == "full" or (rank == "auto" and n_features <= FULL_COLUMNS):
+        return None
+    return min(DEFAULT_RANK if isinstance(rank, str) else rank, n_features)

@@ -31,6 +31,15 @@ class ConstantColumns:
         return None if self.values is None else list(self.values.items())
 
     @classmethod
-    def from_json(cls, content: Any) -> Self:
-        """Back from JSON data."""
-        return cls(None if content is None else dict(content))
+    def from_json(cls, content: Any, n_columns: int) -> Self:
+        """Back from JSON data.
+
+        Raises
+        ------
+        ValueError
+            If these are not values of so many columns.
+        """
+        values = None if content is None else dict(content)
+        if values is not None and not set(values) <= set(range(n_columns)):
+            raise ValueError(f"{content!r} are not values of {n_columns} columns")
+        return cls(values)

@@ -8,7 +8,7 @@ import numpy as np
 from biosfa import metrics
 from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimator, load_model
 from biosfa.io.checkpoint import KIND, content_of
-from biosfa.io.model_file import read_model
+from biosfa.io.model_file import Model, damage_is_an_error, read_model
 from biosfa.rivals import OnlineRival
 from biosfa.typing import Float64Array
 from biosfa.wording import counted
@@ -19,6 +19,11 @@ SHOWN = 20  # features, and names of columns, that are listed one by one
 def inspect(path: str) -> dict[str, Any]:
     """Settings, samples seen, slowness, and the health of the weights, as JSON data."""
     model = read_model(path)
+    with damage_is_an_error(path):
+        return _described(path, model)
+
+
+def _described(path: str, model: Model) -> dict[str, Any]:
     found: dict[str, Any] = {"file": path, "bytes": Path(path).stat().st_size, "kind": model.kind}
     if model.kind == KIND:
         kept = content_of(Path(path), model)
@@ -93,6 +98,11 @@ def _number(value: Any) -> float | None:
 
 def as_text(found: dict[str, Any]) -> str:
     """The same as lines of text."""
+    with damage_is_an_error(found["file"]):
+        return _text(found)
+
+
+def _text(found: dict[str, Any]) -> str:
     lines = [f"{found['file']}: {found['kind']}, {found['bytes']:,} bytes"]
 
     def say(title: str, text: object) -> None:

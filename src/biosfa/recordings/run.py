@@ -9,12 +9,12 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from biosfa.estimators import Fitting, SlowFeatureEstimator, load_model, to_model
+from biosfa.estimators import Fitting, SlowFeatureEstimator, check_same, load_model, to_model
 from biosfa.exceptions import DivergenceError, InputError, ModelFileError
 from biosfa.io import Stream, StreamOptions
 from biosfa.io.atomic import remove_litter
 from biosfa.io.checkpoint import Checkpoint, Kept, read_checkpoint
-from biosfa.io.model_file import Model, write_model
+from biosfa.io.model_file import Model, damage_is_an_error, write_model
 from biosfa.io.tables import STDIN, standard_input
 from biosfa.presentation.progress import Progress
 from biosfa.recordings._constants import ConstantColumns
@@ -98,13 +98,23 @@ class Run:
         )
 
     def take_up(self, kept: Kept) -> "Run":
-        """Go on from where a checkpoint of the same fit was."""
-        if kept.model is not None:
-            self.estimator = load_model(str(self.checkpoint.path), kept.model)
-            self.fitting = Fitting(self.estimator, self.stream)
-        self.fitting.restore(kept.state["fitting"], kept.arrays)
+        """Go on from where a checkpoint of the same fit was.
+
+        Raises
+        ------
+        ModelFileError
+            If that cannot be: what the checkpoint says does not fit together.
+        """
+        name = str(self.checkpoint.path)
+        with damage_is_an_error(name):
+            if kept.model is not None:
+                loaded = load_model(name, kept.model)
+                check_same(loaded, self.estimator)
+                self.estimator, self.fitting = loaded, Fitting(loaded, self.stream)
+            self.fitting.restore(kept.state["fitting"], kept.arrays)
+            self.constants = ConstantColumns.from_json(kept.state["constants"], self.stream.n_features)
+            next(self.stream.chunks(self.fitting.position), None)  # a place that can be read from
         self.kept_rows = self.fitting.n_rows
-        self.constants = ConstantColumns.from_json(kept.state["constants"])
         return self
 
     def steps(self, checkpoint_every: float) -> Iterator[float]:
@@ -174,14 +184,14 @@ def begin(options: FitOptions, out: Path, *, overwrite: bool = False) -> Run:
     path = run.checkpoint.path
     if overwrite or not path.exists():
         return run
+    own = run.checkpoint.owner
     try:
         kept = read_checkpoint(path)
+        if kept.owner == own:
+            return run.take_up(kept)
     except ModelFileError as error:
         raise InputError(f"{error}. Give the checkpoint up with --overwrite, or choose another --out") from None
-    own = run.checkpoint.owner
-    if kept.owner == own:
-        return run.take_up(kept)
-    if kept.owner.get("options") == own["options"]:
+    if isinstance(kept.owner, dict) and kept.owner.get("options") == own["options"]:
         raise InputError(
             f"the input has changed since {path} was written: give the checkpoint up with --overwrite, or bring the "
             "old input back"
@@ -199,7 +209,10 @@ def resume(out: Path) -> Run:
         state = "is finished" if out.exists() else "has no checkpoint yet, so run the fit again"
         raise InputError(f"there is nothing to resume: {out} {state}; {path} does not exist")
     kept = read_checkpoint(path)
-    run = Run.begin(FitOptions.from_json(kept.owner["options"]), out)
+    with damage_is_an_error(str(path)):
+        run = Run.begin(FitOptions.from_json(kept.owner["options"]), out)
+    if run.options.inputs == [STDIN]:
+        raise ModelFileError(f"{path} is damaged: a fit to standard input keeps no checkpoint")
     if run.checkpoint.owner != kept.owner:
         raise InputError(
             f"the input of {path} has changed since: fit it anew with --overwrite, or bring the old one back"

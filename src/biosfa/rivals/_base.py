@@ -1,7 +1,7 @@
 """What the rivals of Bio-SFA share: a stream of samples, a state that a kernel moves on, and how it is read."""
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -27,6 +27,7 @@ class OnlineRival(SlowFeatureEstimator):
     learning_rate: LearningRate
     random_state: Any
     _automatic: Schedule | float  # what "auto" is
+    _highest_power: ClassVar[int] = 2  # of samples that the kernel computes
     _state: Any
     _plain = False  # whether samples reach the kernel as they are
 
@@ -170,11 +171,13 @@ class OnlineRival(SlowFeatureEstimator):
             begins = plan.starts[piece]
             eta = np.zeros(len(begins))
             eta[~begins] = rates(schedule, self._n_updates + 1, int(np.count_nonzero(~begins)))
+            if extreme and np.abs(x).max() > (np.finfo(np.float64).max / x.shape[1]) ** (1 / self._highest_power):
+                raise _too_large()  # an overflow may end in zeros, which look like numbers
             self._advance(np.ascontiguousarray(x, dtype=np.float64), begins, eta)
             self._n_samples += len(begins)
             self._n_updates += int(np.count_nonzero(~begins))
         if extreme and not all(np.isfinite(array).all() for array in self._state):
-            raise ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
+            raise _too_large()
         self._signal.remember(rows, starts)
         self._open = True
         self._plain = self._signal.is_identity
@@ -184,6 +187,9 @@ class OnlineRival(SlowFeatureEstimator):
             raise ValueError(f"no episode of X has the {self.n_delays + 1} rows that an update needs")
         super()._finish(position, episodes)
 
+    def _least_state(self, n_features: int, n_streams: int) -> int:
+        return self.n_components * n_features + 2 * self.n_components**2  # weights; S and D
+
     def _scalars(self) -> dict[str, Any]:
         return {"n_samples": self._n_samples, "n_updates": self._n_updates}
 
@@ -191,14 +197,15 @@ class OnlineRival(SlowFeatureEstimator):
         return {f"state.{name}": array for name, array in self._state._asdict().items()}
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
-        m = self._signal.n_features_out
-        if self.n_components * m > sum(array.size for array in arrays.values()):
-            raise ValueError("its arrays are too small for its settings")
-        blank = self._initial(m, np.random.RandomState(0))
+        blank = self._initial(self._signal.n_features_out, np.random.RandomState(0))
         held = {name.removeprefix("state."): array for name, array in arrays.items()}
         shapes = {name: array.shape for name, array in blank._asdict().items()}
         self._state = type(blank)(**{name: checked_array(name, held, shape) for name, shape in shapes.items()})
         self._n_samples, self._n_updates = int(scalars["n_samples"]), int(scalars["n_updates"])
+
+
+def _too_large() -> ValueError:
+    return ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
 
 
 def blank_moments(k: int) -> tuple[Float64Array, Float64Array, Float64Array]:

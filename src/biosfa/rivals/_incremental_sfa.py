@@ -78,6 +78,7 @@ class IncrementalSFA(OnlineRival):
 
     _structural = (*OnlineRival._structural, "n_whitened")
     _automatic = InverseTime(50.0, 0.01)
+    _highest_power = 4  # lengths of principal components are variances, and these are squared
 
     def __init__(
         self,
@@ -107,8 +108,16 @@ class IncrementalSFA(OnlineRival):
         if self.n_whitened is not None and check_count("n_whitened", self.n_whitened) < self.n_components:
             raise ValueError(f"n_whitened={self.n_whitened} is less than n_components={self.n_components}")
 
+    def _least_state(self, n_features: int, n_streams: int) -> int:
+        k, K = self.n_components, self._n_principal(n_features)
+        return K * n_features + k * K + 2 * k**2  # V; W; S and D
+
+    def _n_principal(self, m: int) -> int:
+        """Principal components that are kept of m columns."""
+        return min(m, self.n_whitened or m)
+
     def _initial(self, m: int, rng: np.random.RandomState) -> IncrementalState:
-        k, K = self.n_components, min(m, self.n_whitened or m)
+        k, K = self.n_components, self._n_principal(m)
         W = np.linalg.qr(rng.standard_normal((K, k)))[0].T.copy()  # of unit length
         return IncrementalState(np.zeros(m), np.zeros(m), np.zeros((K, m)), W, np.zeros(K), *blank_moments(k))
 

@@ -39,7 +39,7 @@ class Reduction:
             and np.array_equal(self.components, other.components)
         )
 
-    def check(self, n_features: int, n_components: int) -> None:
+    def check(self, n_features: int, n_components: int | None) -> None:
         """Raise ValueError if this is not a reduction from so many columns to so many."""
         if self.mean.shape != (n_features,) or self.components.shape != (n_components, n_features):
             raise ValueError(f"its principal components have the shape {self.components.shape}")

@@ -36,7 +36,7 @@ class Experiment(ABC, Generic[Config]):
         folder = RunFolder(out)
         folder.begin(self.name, self.config, resume=resume, **inputs)
         results: Results = {}
-        with threadpool_limits(1):  # sums must not depend on how many threads share them
+        with threadpool_limits(1), folder.using_results():  # sums must not depend on how many threads share them
             for stage in self.stages(folder):
                 results |= run_tasks(folder, stage(results), jobs=jobs, title=self.title())
             found, curves = self.summarize(results)
@@ -45,8 +45,9 @@ class Experiment(ABC, Generic[Config]):
         write_json(out / "metrics.json", found)
         timings["wall_seconds"] = time.perf_counter() - begin
         write_json(out / "timings.json", timings)
-        self.draw(out, results, curves, found, timings)
-        self.report(out, found, timings)
+        with folder.using_results():
+            self.draw(out, results, curves, found, timings)
+            self.report(out, found, timings)
         return Outcome(found, timings)
 
     @abstractmethod

@@ -9,22 +9,23 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-from zipfile import BadZipFile
 
 import joblib
 import numpy as np
 
 from biosfa import __version__
-from biosfa.estimators import NetworkEstimator, load_model, to_model
-from biosfa.exceptions import ModelFileError
+from biosfa.estimators import NetworkEstimator, check_same, load_model, to_model
+from biosfa.exceptions import ModelFileError, UserError
 from biosfa.experiments.engine._errors import ExperimentError
 from biosfa.io.atomic import LITTER, replace_file
 from biosfa.io.checkpoint import Checkpoint
+from biosfa.io.model_file import damage_is_an_error
 from biosfa.presentation.progress import Progress
 from biosfa.typing import Advance, Arrays
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 Config = TypeVar("Config", bound="DataclassInstance")
 Input = TypeVar("Input")
+Taken = TypeVar("Taken")
 
 CHECKPOINT_SECONDS = 15.0  # how much of a long task may be lost
 
@@ -68,6 +70,22 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._has_old_results = False  # of a run before this one
+
+    @contextmanager
+    def using_results(self) -> Iterator[None]:
+        """Say so if results of a run before this one cannot be used: their files are whole, but may hold anything."""
+        try:
+            yield
+        except (UserError, OSError, MemoryError, Stopped):
+            raise
+        except Exception as error:
+            if not self._has_old_results:
+                raise
+            raise ExperimentError(
+                f"{self.path / 'tasks'} has results that cannot be used, {error!r}: remove that folder, or choose "
+                "another with --out"
+            ) from error
 
     def begin(self, experiment: str, config: Any, *, resume: bool, **inputs: str) -> None:
         """Make the folder ready for this experiment, or find that it was begun with the same settings and inputs.
@@ -108,9 +126,13 @@ class RunFolder:
             return None
         try:
             with open(file, "rb") as content, np.load(content) as stored:
+                if sum(entry.file_size for entry in stored.zip.infolist()) > file.stat().st_size:
+                    return None  # results are not compressed
                 arrays = {name: stored[name] for name in stored.files}
-            return Result(arrays, float(arrays.pop("__seconds__")))
-        except (BadZipFile, ValueError, KeyError, EOFError):  # damaged: run it again
+            result = Result(arrays, float(arrays.pop("__seconds__")))
+            self._has_old_results = True
+            return result
+        except Exception:  # damaged, and may hold anything: run it again
             return None
 
     def store(self, task: Task, result: Result) -> None:
@@ -136,15 +158,21 @@ class NetworkCheckpoint:
     def __init__(self, path: Path) -> None:
         self._checkpoint = Checkpoint(path, path.name, every=CHECKPOINT_SECONDS)
 
-    def load(self) -> tuple[NetworkEstimator, Arrays] | None:
-        """What was kept last, if there is something whole."""
+    def load(
+        self, wanted: NetworkEstimator, take: Callable[[NetworkEstimator, Arrays], Taken]
+    ) -> tuple[NetworkEstimator, Taken] | None:
+        """What was kept last, if it is whole: a network like the wanted one, and what ``take`` makes of it."""
+        name = str(self._checkpoint.path)
         try:
-            kept = self._checkpoint.read()
+            with damage_is_an_error(name):
+                kept = self._checkpoint.read()
+                if kept is None or kept.model is None:
+                    return None
+                net = load_model(name, kept.model)
+                check_same(net, wanted)
+                return net, take(net, kept.arrays)
         except (OSError, ModelFileError):
             return None
-        if kept is None or kept.model is None:
-            return None
-        return load_model(str(self._checkpoint.path), kept.model), kept.arrays
 
     def save(self, net: NetworkEstimator, curves: Callable[[], Arrays], *, now: bool = False) -> None:
         """Keep a network and its curves, if the last time was long enough ago, or now."""

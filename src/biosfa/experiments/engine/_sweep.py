@@ -63,7 +63,8 @@ def run_sweep(
         for setting in settings
     ]
     results = run_tasks(folder, tasks, jobs=jobs, title="sweep")
-    errors = np.array([float(result.arrays["error"]) for result in results.values()])
+    with folder.using_results():
+        errors = np.array([float(result.arrays["error"]) for result in results.values()])
     if np.isnan(errors).all():
         raise ExperimentError("every setting diverged: the input has samples too large for any of these rates")
     best: dict[str, Any] = {**settings[int(np.nanargmin(errors))], "error": float(np.nanmin(errors))}

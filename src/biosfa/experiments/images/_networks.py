@@ -50,8 +50,9 @@ def run_network(
     recorded = set(recorded_samples(plan))
     net, curve = new_network(config, rule, rates, run), Curve(moments)
     done = 0
-    if (kept := checkpoint.load()) is not None:
-        net, curve = kept[0], Curve.until(kept[0].n_samples_seen_, moments, kept[1])
+    kept = checkpoint.load(net, lambda net, arrays: Curve.until(net.n_samples_seen_, moments, arrays))
+    if kept is not None:
+        net, curve = kept
         done = net.n_samples_seen_
         report(done)
     try:

@@ -11,7 +11,7 @@ from biosfa import metrics
 from biosfa.analysis import decode_position, firing_maps
 from biosfa.datasets.rat import MARGIN, RatStream
 from biosfa.estimators import SFA, CuBICA
-from biosfa.exceptions import DivergenceError
+from biosfa.exceptions import DivergenceError, ModelFileError
 from biosfa.experiments.engine import RunFolder, Task
 from biosfa.experiments.rat._config import SOLVERS, RatConfig, stream
 from biosfa.experiments.rat._networks import hierarchy
@@ -51,9 +51,13 @@ def run_hierarchy(config: RatConfig, name: str, seed: int, folder: RunFolder, ta
     """Train a hierarchy and look at its units."""
     rotates = name.startswith("rotation")
     seen = stream(config, seed, rotates=rotates)
-    network = build(name, seed)
+    network, kept_in = build(name, seed), folder.scratch(task, "layers")
     try:
-        network.fit(seen, checkpoint=folder.scratch(task, "layers"), progress=report)
+        try:
+            network.fit(seen, checkpoint=kept_in, progress=report)
+        except ModelFileError:  # what was kept is damaged: begin anew
+            kept_in.unlink()
+            network.fit(seen, checkpoint=kept_in, progress=report)
     except DivergenceError:
         return {"diverged": np.array(True)}
     (folder.path / "networks").mkdir(exist_ok=True)
