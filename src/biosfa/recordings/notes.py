@@ -12,7 +12,7 @@ from biosfa.learning import FAR_FROM_WHITE
 from biosfa.recordings.run import FitOptions, Run
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.signal import expanded_size
-from biosfa.wording import counted, duration, listed
+from biosfa.wording import counted, duration, listed, printable
 
 MANY = 5000  # expanded columns from which one should think of reducing them
 MUCH = 5e8  # bytes worth mentioning
@@ -29,14 +29,14 @@ def before(run: Run) -> None:
     m = expanded_size(options.expand, embedded)
     if options.expand and m > MANY:
         pca, left = _largest_pca(options, embedded, ENOUGH)
-        _note(
+        note(
             f"the {options.expand} expansion of {embedded} columns has {m:,} dimensions; --pca {pca} would make it "
             f"{left:,}"
         )
     if options.solver not in ONLINE_SOLVERS and m >= SLOW_COLUMNS:
         _note_of_time(run, m)
     if options.solver not in ONLINE_SOLVERS and exact_memory(m) > MUCH:
-        _note(
+        note(
             f"exact SFA of {m:,} columns needs about {exact_memory(m) / 1e9:.1f} GB of memory; --solver online does not"
         )
 
@@ -45,14 +45,14 @@ def _note_of_time(run: Run, m: int) -> None:
     """Say how long the eigenproblem will take, and whether there are more dimensions than rows."""
     seconds = eigenproblem_seconds(m)
     if seconds > LONG_SECONDS:
-        _note(
+        note(
             f"solving for the features of {m:,} dimensions will take about {duration(seconds)}; after Ctrl-C, biosfa "
             "resume solves it again"
         )
     n_rows = run.stream.n_rows
     if n_rows is not None and n_rows <= m:
         pca, left = _largest_pca(run.options, min(n_rows, run.stream.n_features), n_rows // 10)
-        _note(
+        note(
             f"there are more dimensions ({m:,}) than rows ({n_rows:,}): features will fit the noise. --pca {pca} would "
             f"leave {left:,}"
         )
@@ -94,7 +94,7 @@ def after(run: Run) -> list[str]:
         lines.append(gaps(end))
     constant = [run.stream.feature_names[i] for i in run.constants.columns()]
     if constant and isinstance(model, NetworkEstimator):  # exact SFA has said so
-        _note(f"constant, and of no use: {listed(constant)}")
+        note(f"constant, and of no use: {listed(constant)}")
     return lines
 
 
@@ -108,11 +108,12 @@ def warn_of_constraint(error: float, solver: str) -> None:
     """Say so if the features of a network are not white on the input."""
     if not error < FAR_FROM_WHITE:
         better = "exact" if solver == "online" else "online or exact"
-        _note(
+        note(
             f"the features are not white on the input (constraint error {error:.2g}): the network has not converged, "
             f"or the input has changed on the way. Give it more samples or --epochs, or use --solver {better}"
         )
 
 
-def _note(text: str) -> None:
-    print(f"biosfa: note: {text}", file=sys.stderr)
+def note(text: str) -> None:
+    """Say something on standard error that is no error."""
+    print(f"biosfa: note: {printable(text)}", file=sys.stderr)
