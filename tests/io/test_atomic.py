@@ -72,6 +72,11 @@ def test_special_files_are_refused_and_streams_are_written_to(tmp_path, capfdbin
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(OutputError, match="fifo is a FIFO: give the name of a file"):
         write(tmp_path / "fifo")
+    reading, writing_end = os.pipe()
+    with pytest.raises(OutputError, match="is a FIFO"):  # as shells call it in --out >(gzip)
+        write(Path(f"/dev/fd/{writing_end}"))
+    os.close(reading)
+    os.close(writing_end)
     with pytest.raises(OutputError, match="is a device"):
         write(Path("/dev/zero"))
     for name in ("null", "stdout"):

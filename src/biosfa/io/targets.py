@@ -46,7 +46,7 @@ def destination(path: Path) -> Path:
     """
     target = Path(os.path.realpath(path))
     try:
-        kind = stat.S_IFMT(target.stat().st_mode)
+        kind = stat.S_IFMT(path.stat().st_mode)  # of the name as it is given: pipes have none of their own
     except FileNotFoundError:
         return target
     if kind in SPECIAL:
