@@ -48,6 +48,10 @@ class InputError(ValueError):
     """A file cannot be read as samples; the message names it and the place in it."""
 
 
+class OutputError(OSError):
+    """Results cannot be written to a place; the message names it and says why."""
+
+
 class ShortEpisodeWarning(UserWarning):
     """Some episodes have too few samples to learn from."""
 

@@ -43,13 +43,14 @@ MODELS = {
 
 
 class Format(NamedTuple):
-    """A file format: how files are named, and the module of :mod:`biosfa.io.tables` that reads and writes them."""
+    """A file format: how files are named, and the modules of :mod:`biosfa.io.tables` that read and write them."""
 
     suffixes: tuple[str, ...]
     module: str
     reader: str  # function of a path, and of the name of one of several arrays in the file
-    writer: str  # class, or function, of a path and the names of the columns
+    writer: str  # class, or function, of a path and the names of the columns; module.name if it is in another module
     has_header: bool = False  # whether the first line may have the names of the columns
+    is_folder: bool = False
 
 
 FORMATS = (
@@ -58,7 +59,7 @@ FORMATS = (
     Format((".csv", ".txt", ".dat"), "_text", "open_text", "TextWriter", has_header=True),
     Format((".tsv",), "_text", "open_text", "create_tsv", has_header=True),
     Format((".parquet",), "_parquet", "open_parquet", "ParquetWriter"),
-    Format((".h5", ".hdf5"), "_stores", "open_hdf5", "Hdf5Writer"),
-    Format((".zarr",), "_stores", "open_zarr", "ZarrWriter"),
+    Format((".h5", ".hdf5"), "_stores", "open_hdf5", "_store_writers.Hdf5Writer"),
+    Format((".zarr",), "_stores", "open_zarr", "_store_writers.ZarrWriter", is_folder=True),
 )
 SUFFIXES = {suffix: form for form in FORMATS for suffix in form.suffixes}

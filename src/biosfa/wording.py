@@ -1,14 +1,24 @@
 """How things are put into words in messages."""
 
+import re
 from collections.abc import Iterable
 
 SHOWN = 8
+# Characters that do something to a terminal or to the text around them: controls, halves of characters, other ends of
+# lines, and marks that turn the direction of writing.
+ACTING = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: object) -> str:
+    """A text as one line that any terminal can show: characters that act on it become escapes, as in Python."""
+    return ACTING.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
 
 
 def listed(names: Iterable[object]) -> str:
     """The first few of some names, and how many more there are."""
-    words = [str(name) for name in names]
-    return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
+    words = list(names)
+    shown = ", ".join(map(printable, words[:SHOWN]))
+    return shown + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
 def counted(n: int, noun: str) -> str:

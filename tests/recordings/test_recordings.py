@@ -4,7 +4,6 @@ import json
 import os
 import re
 import resource
-import shlex
 import signal
 import subprocess
 import sys
@@ -356,9 +355,20 @@ def test_a_full_standard_output(folder, tmp_path):
         )  # fmt: skip
     assert done.returncode == 1
     assert "No space left" in line_of_error(done)
-    command = f"{shlex.join(BIOSFA)} transform {out} {folder / 'x.npy'} --out - | head -n 1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, env=buffered)
-    assert (done.stdout, done.stderr) == ("slow0,slow1\n", "")
+
+
+def test_it_ends_like_other_filters_when_nobody_reads_on(folder, X, tmp_path):
+    """Quietly, by SIGPIPE, as in ``biosfa transform … | head -1``."""
+    SFA(2).fit(X).save(tmp_path / "m")
+    process = subprocess.Popen(
+        [*BIOSFA, "transform", str(tmp_path / "m"), str(folder / "x.npy"), "--out", "-"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout.readline() == "slow0,slow1\n"
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait() == -signal.SIGPIPE
+    process.stderr.close()
 
 
 def test_wrong_use_is_one_line(folder, tmp_path):

@@ -1,14 +1,35 @@
 """The command ``biosfa``. What it runs is imported when it runs, so that help is quick."""
 
-import os
 import sys
 import warnings
 from itertools import pairwise, takewhile
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
+
+from biosfa.cli._output import SIGPIPE, SIGTERM, Termination, abandon_output, complain, end_by, say, show_warning
+
+INTERRUPTED = 130  # what shells say of a program ended by Ctrl-C
+
+
+class NobodyReads(Exception):  # noqa: N818 (it is no error)
+    """What reads our output has ended."""
+
+
+class Commands(TyperGroup):
+    """The commands. Typer would end with an error where nobody reads the output any more."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the one that is asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise NobodyReads from None
+
 
 app = typer.Typer(
+    cls=Commands,
     help="Slow feature analysis that learns online: of your own recordings, and the experiments of Lipshutz et al. "
     "(NeurIPS 2020).",
     add_completion=False,
@@ -17,23 +38,20 @@ app = typer.Typer(
 )
 
 
-INTERRUPTED = 130  # what shells say of a program ended by Ctrl-C
-BROKEN_PIPE = 141  # and of one that wrote to nobody
-
-
 def main() -> None:
     """Run the command; errors a user can mend are one line."""
     from biosfa.exceptions import UserError
 
     warnings.showwarning = show_warning
+    termination = Termination()
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()  # while errors can still be told
     except UserError as error:
         fail(str(error), 1)
-    except BrokenPipeError:  # nobody reads on
+    except (NobodyReads, BrokenPipeError):
         abandon_output()
-        sys.exit(BROKEN_PIPE)
+        end_by(SIGPIPE)
     except OSError as error:
         abandon_output()
         fail(f"{error.strerror}: {error.filename}" if error.filename else str(error), 1)
@@ -47,15 +65,10 @@ def main() -> None:
         command = " ".join(["biosfa", *takewhile(lambda argument: argument.isalpha(), sys.argv[1:2])])
         fail(f"{message()} ({command} --help lists what there is)", 2)
     if code == INTERRUPTED:  # typer gives it back as an exit code, or raises, depending on its version
-        fail(how_to_go_on(sys.argv[1:]), INTERRUPTED)
-
-
-def abandon_output() -> None:
-    """Let what could not be written go, or the interpreter would try again when it ends, and complain."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        complain(how_to_go_on(sys.argv[1:]))
+        if termination.asked:
+            end_by(SIGTERM)
+        sys.exit(INTERRUPTED)
 
 
 def how_to_go_on(arguments: list[str]) -> str:
@@ -69,14 +82,9 @@ def how_to_go_on(arguments: list[str]) -> str:
     return f"stopped; biosfa resume {given} goes on from here"
 
 
-def show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as one line."""
-    print(f"biosfa: warning: {message}", file=sys.stderr)
-
-
 def fail(message: str, code: int) -> NoReturn:
     """Say what is wrong and exit."""
-    print(f"biosfa: {message}", file=sys.stderr)
+    complain(message)
     sys.exit(code)
 
 
@@ -85,7 +93,7 @@ def show_version(wanted: bool) -> None:
     if wanted:
         from biosfa import __version__
 
-        print(f"biosfa {__version__}")
+        say(f"biosfa {__version__}")
         raise typer.Exit
 
 

@@ -8,6 +8,7 @@ import typer
 from biosfa.cli._errors import one_line_errors
 from biosfa.cli._experiments import Out, Resume, say_report
 from biosfa.cli._options import takes_stream_options
+from biosfa.cli._output import say
 
 if TYPE_CHECKING:
     from biosfa.io import StreamOptions
@@ -72,5 +73,5 @@ def compare(
         )
         folder = out or Path("results") / f"compare-{Path(problem).stem}"
         found, timings = arena.compare(config, folder, jobs=jobs, resume=resume)
-        print(arena.as_text(found, timings))
+        say(arena.as_text(found, timings))
     say_report(folder)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from biosfa.cli._output import say
+
 PANEL = "The paper's experiments"
 
 reproduce = typer.Typer(help="Run an experiment of the paper: figures, numbers and a report.")
@@ -52,7 +54,7 @@ def results_of(experiment: str, preset: Preset) -> Path:
 
 def say_report(folder: Path) -> None:
     """Say where the report is."""
-    print(f"report: {(folder / 'report.html').resolve()}")
+    say(f"report: {(folder / 'report.html').resolve()}")
 
 
 @reproduce.command("chaotic")
@@ -77,9 +79,9 @@ def reproduce_chaotic(
     config = chaotic.preset(preset.value, variant=variant.value, runs=runs, seed=seed)
     folder = out or results_of("chaotic", preset)
     found = chaotic.reproduce(config, folder, jobs=jobs, resume=resume)
-    print(f"least correlation with the driving force over {config.runs} runs: {min(found['correlation']):.4f}")
+    say(f"least correlation with the driving force over {config.runs} runs: {min(found['correlation']):.4f}")
     for step, error in found["error_median"].items():
-        print(f"median error after {int(step):>11,} steps: {error:.4g}")
+        say(f"median error after {int(step):>11,} steps: {error:.4g}")
     say_report(folder)
 
 
@@ -113,12 +115,12 @@ def reproduce_images(
     config = experiment.preset(preset.value, images=images, rule=rule.value, runs=runs, seed=seed)
     folder = out or results_of("images", preset)
     found = experiment.reproduce(config, folder, jobs=jobs, resume=resume)
-    print(f"least slowness of {config.units} features: {found['lambda_slow']:.3f}")
+    say(f"least slowness of {config.units} features: {found['lambda_slow']:.3f}")
     for name in experiment.RULES[config.rule]:
         for rates, samples in found["samples"].items():
             error, r2 = found["relative_error"][name][rates], found["gabor_r2_median"][name][rates]
             outcome = "diverged" if error is None else f"relative error {error:.3f}, median Gabor R² {r2:.3f}"
-            print(f"{name}, {rates} rates, {samples:,} samples: {outcome}")
+            say(f"{name}, {rates} rates, {samples:,} samples: {outcome}")
     say_report(folder)
 
 
@@ -162,9 +164,9 @@ def reproduce_rat(
     for name, results in found["networks"].items():
         for run in results:
             if "diverged" in run:
-                print(f"{name}, seed {run['seed']}: diverged")
+                say(f"{name}, seed {run['seed']}: diverged")
                 continue
-            print(
+            say(
                 f"{name}, seed {run['seed']}: {run['place_units']} place units of 32, S_pos {run['s_pos_median']:.3f}, "
                 f"{run['spatial_information_median']:.2f} bits, mean slowness {run['delta_mean']:.4f}"
             )
@@ -186,7 +188,7 @@ def sweep_chaotic(
     folder = out or Path("results/sweep-chaotic")
     config = changed(chaotic.ChaoticSweepConfig(steps), seed=seed)
     best = chaotic.sweep(config, folder, jobs=jobs, resume=resume)
-    print(f"best: a = {best['a']:g}, b = {best['b']:g}, tau = {best['tau']:g}, error {best['error']:.4g}")
+    say(f"best: a = {best['a']:g}, b = {best['b']:g}, tau = {best['tau']:g}, error {best['error']:.4g}")
     say_report(folder)
 
 
@@ -206,7 +208,7 @@ def sweep_images(
     folder = out or Path("results/sweep-images")
     config = changed(experiment.ImagesSweepConfig(samples, images=images), seed=seed)
     best = experiment.sweep(config, folder, jobs=jobs, resume=resume)
-    print(
+    say(
         f"best: alpha = {best['alpha']:g}, beta = {best['beta']:g}, tau = {best['tau']:g}, "
         f"relative error {best['error']:.4g}"
     )

@@ -106,6 +106,10 @@ def takes_stream_options(*left_out: str) -> Callable[[Callable[..., None]], Call
             from biosfa.cli._errors import one_line_errors
 
             with one_line_errors():
+                if given.get("out") is not None and _is_file_of_lengths(given["episodes"]):
+                    from biosfa.io.targets import refuse_inputs
+
+                    refuse_inputs(Path(given["out"]), [given["episodes"]])
                 stream = stream_options(**{name: given.pop(name) for name in offered})
             command(**given, stream=stream)
 
@@ -143,11 +147,15 @@ def _column(word: str) -> str | int:
 
 def _episodes(given: str | None) -> int | str | list[int] | None:
     """A number of rows, lengths from a file, or the name of a column."""
-    if given is None or (not given.isdigit() and not Path(given).is_file()):
-        return given
-    if given.isdigit():
+    if given is not None and given.isdigit():
         return int(given)
+    if given is None or not _is_file_of_lengths(given):
+        return given
     words = Path(given).read_text().replace(",", " ").split()
     if not words or not all(word.isdigit() for word in words):
         raise ValueError(f"{given} should have the length of each episode, whole numbers with blanks between them")
     return [int(word) for word in words]
+
+
+def _is_file_of_lengths(episodes: str | None) -> bool:
+    return episodes is not None and not episodes.isdigit() and Path(episodes).is_file()

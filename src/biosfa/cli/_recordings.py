@@ -1,6 +1,7 @@
 """Commands for people's own recordings."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from biosfa.cli._errors import one_line_errors
 from biosfa.cli._options import Expand, Inputs, OnlineSolver, Solver, takes_stream_options
+from biosfa.cli._output import say
 
 if TYPE_CHECKING:
     from biosfa.io import StreamOptions
@@ -60,7 +62,8 @@ def fit(
             seed=seed,
             stream=stream,
         )
-        _fit(run.begin(options, out, overwrite=overwrite), checkpoint_every)
+        with run.alone_at(out):
+            _fit(run.begin(options, out, overwrite=overwrite), checkpoint_every)
 
 
 def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
@@ -68,7 +71,8 @@ def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
     with one_line_errors():
         from biosfa.recordings import run
 
-        _fit(run.resume(model), checkpoint_every)
+        with run.alone_at(model):
+            _fit(run.resume(model), checkpoint_every)
 
 
 @takes_stream_options()
@@ -81,11 +85,12 @@ def transform(
 ) -> None:
     """Write the slow features of recordings, a row for each of theirs; nan where there is none."""
     with one_line_errors():
+        from biosfa.io.targets import is_stream
         from biosfa.recordings import features
 
         n_rows = features.transform(str(model), inputs, out, stream)
-        if out != "-":
-            print(f"{out}: {n_rows:,} rows")
+        if out != "-" and not is_stream(Path(out)):
+            say(f"{out}: {n_rows:,} rows")
 
 
 def inspect(
@@ -99,9 +104,9 @@ def inspect(
         if json:
             from json import dumps
 
-            print(dumps(found, indent=2, allow_nan=False))
+            say(dumps(found, indent=2, allow_nan=False))
         else:
-            print(inspection.as_text(found))
+            say(inspection.as_text(found))
 
 
 @takes_stream_options()
@@ -120,18 +125,27 @@ def plot(
     Looks at the first 100,000 samples.
     """
     with one_line_errors():
+        from biosfa.io.targets import check_target, is_stream
         from biosfa.recordings import features, picture
 
         slow = features.slow_model(str(model))
-        target = out or model.with_suffix(".png")
-        found = picture.plot(slow, features.stream_for(slow, inputs, stream), target, seed=seed)
+        samples = features.stream_for(slow, inputs, stream)
+        target, aside = out or model.with_suffix(".png"), out is not None and is_stream(out)
+        if not target.suffix and not aside:
+            target = target.with_suffix(".png")
+        check_target(target, [model, *samples.files()])
+        found = picture.plot(slow, samples, target, seed=seed)
         n_features = len(found.delta_values)
-        print(
+        say(
             f"{int(found.shared.sum())} of {n_features} features are shared by columns: slower than columns with their "
-            "own spectra would give"
+            "own spectra would give",
+            aside=aside,
         )
-        print(f"{int(found.slow.sum())} of {n_features} features are slower than inputs shuffled in time would give")
-        print(f"picture: {target}")
+        say(
+            f"{int(found.slow.sum())} of {n_features} features are slower than inputs shuffled in time would give",
+            aside=aside,
+        )
+        say(f"picture: {target}", aside=aside)
 
 
 @takes_stream_options("joined")
@@ -156,19 +170,21 @@ def stream(
     As in [b]tail -f log.csv | biosfa stream --components 3[/b]. Answers are nan until there are features.
     """
     with one_line_errors():
+        from biosfa.io.atomic import writing
         from biosfa.recordings import live
 
-        net = live.network(
-            model,
-            solver and str(solver),
-            components,
-            expansion=expand and str(expand),
-            n_delays=delays,
-            forget=forget,
-            missing=stream.missing,
-            seed=seed,
-        )
-        live.answer(net, sys.stdin.fileno(), sys.stdout.buffer, stream, keep=model, every=checkpoint_every)
+        with nullcontext() if model is None else writing(model):
+            net = live.network(
+                model,
+                solver and str(solver),
+                components,
+                expansion=expand and str(expand),
+                n_delays=delays,
+                forget=forget,
+                missing=stream.missing,
+                seed=seed,
+            )
+            live.answer(net, sys.stdin.fileno(), sys.stdout.buffer, stream, keep=model, every=checkpoint_every)
 
 
 def add_to(app: typer.Typer) -> None:
@@ -179,9 +195,10 @@ def add_to(app: typer.Typer) -> None:
 
 def _fit(begun: "Run", checkpoint_every: float) -> None:
     """Do what is left of a fit, and say what comes of it."""
+    from biosfa.io.targets import is_stream
     from biosfa.recordings import notes, run
 
     notes.before(begun)
     run.work(begun, checkpoint_every)
     for line in notes.after(begun):
-        print(line)
+        say(line, aside=is_stream(begun.out))

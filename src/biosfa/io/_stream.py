@@ -150,6 +150,10 @@ class Stream:
             done += self._sizes[position.table] * self._open(position.table).fraction(position.cursor)
         return min(1.0, done / max(1, sum(self._sizes)))
 
+    def files(self) -> list[Path]:
+        """Files that are read, and folders that are read as one."""
+        return [_path(source) for source in self._sources if not isinstance(source, Table)]
+
     def stamps(self) -> list[list[int]]:
         """Sizes and dates of the files, to notice that they have changed."""
         return [
@@ -364,8 +368,13 @@ def _files(source: str | os.PathLike[str] | Table) -> list[Path]:
     """The files of a source: one, or all in a folder."""
     if isinstance(source, Table):
         return []
-    path = Path(os.fspath(source).partition("::")[0])
+    path = _path(source)
     return [path, *(file for file in path.rglob("*") if file.is_file())] if path.is_dir() else [path]
+
+
+def _path(source: str | os.PathLike[str]) -> Path:
+    """The file of a source, without the name of an array in it."""
+    return Path(os.fspath(source).partition("::")[0])
 
 
 def _first_rows(block: Block, n: int) -> Block:

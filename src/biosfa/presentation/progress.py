@@ -11,6 +11,8 @@ from rich.progress import Progress as RichProgress
 from rich.progress import Task as RichTask
 from rich.text import Text
 
+from biosfa.wording import printable
+
 
 class _Rate(ProgressColumn):
     def render(self, task: RichTask) -> Text:
@@ -25,7 +27,7 @@ class Progress:
 
     def __init__(self, title: str, total: int | None, unit: str = "steps") -> None:
         self._bar = RichProgress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f}%"),
             _Rate(),
@@ -37,7 +39,7 @@ class Progress:
             disable=not sys.stderr.isatty(),
             transient=True,
         )
-        self._task = self._bar.add_task(title, total=1.0 if total is None else total, unit=unit, rate=None)
+        self._task = self._bar.add_task(printable(title), total=1.0 if total is None else total, unit=unit, rate=None)
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from biosfa.io.atomic import replace_file
 from biosfa.typing import FloatArray, IntArray
 
 COLORS = {
@@ -52,9 +54,15 @@ def figure(width: float, height: float) -> Iterator[Figure]:
 
 def save(drawn: Figure, folder: Path, name: str) -> None:
     """Write a figure as PNG and SVG."""
-    metadata: dict[str, Any] = {"Date": None}
-    drawn.savefig(folder / f"{name}.png", dpi=160)
-    drawn.savefig(folder / f"{name}.svg", metadata=metadata)
+    write_figure(drawn, folder / f"{name}.png", dpi=160)
+    write_figure(drawn, folder / f"{name}.svg", metadata={"Date": None})
+
+
+def write_figure(drawn: Figure, path: Path, **options: Any) -> None:
+    """Write a figure in the format that its name says, PNG if it says none, atomically."""
+    content = BytesIO()  # some formats go back in their file, which streams cannot
+    drawn.savefig(content, format=path.suffix.removeprefix(".").lower() or "png", **options)
+    replace_file(path, lambda file: file.write(content.getbuffer()))
 
 
 def band(axes: Axes, steps: IntArray, values: FloatArray, *, color: str, label: str) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 from biosfa.estimators import Projection, SlowFeatureEstimator, check_columns, load
 from biosfa.exceptions import InputError
 from biosfa.io import Stream, StreamOptions
-from biosfa.io.tables import STDIN, create_table, standard_input
+from biosfa.io.tables import STDIN, STDOUT, create_table, standard_input
+from biosfa.io.targets import check_target
 from biosfa.presentation.progress import Progress
-from biosfa.recordings.run import check_target
 
 
 def slow_model(path: str) -> SlowFeatureEstimator:
@@ -31,10 +31,10 @@ def stream_for(model: SlowFeatureEstimator, source: Any, options: StreamOptions)
 
 def transform(model_path: str, inputs: list[str], out: str, options: StreamOptions) -> int:
     """Write the slow features of some inputs to a file, one row for each of theirs; returns how many."""
-    if out != STDIN and not out.lower().endswith(".zarr"):
-        check_target(Path(out), [model_path, *inputs])
     model = slow_model(model_path)
     stream = stream_for(model, inputs, options)
+    if out != STDOUT:
+        check_target(Path(out), [model_path, *stream.files()], folder=True)
     names = [f"slow{i}" for i in range(len(model.components_))]
     n_rows = 0
     with Progress("transform", total=None, unit="samples") as progress, create_table(out, names) as table:

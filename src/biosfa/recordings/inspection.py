@@ -11,7 +11,7 @@ from biosfa.io.checkpoint import KIND, content_of
 from biosfa.io.model_file import Model, damage_is_an_error, read_model
 from biosfa.rivals import OnlineRival
 from biosfa.typing import Float64Array
-from biosfa.wording import counted
+from biosfa.wording import counted, printable
 
 SHOWN = 20  # features, and names of columns, that are listed one by one
 
@@ -103,10 +103,10 @@ def as_text(found: dict[str, Any]) -> str:
 
 
 def _text(found: dict[str, Any]) -> str:
-    lines = [f"{found['file']}: {found['kind']}, {found['bytes']:,} bytes"]
+    lines = [f"{printable(found['file'])}: {found['kind']}, {found['bytes']:,} bytes"]
 
     def say(title: str, text: object) -> None:
-        lines.append(f"{title:<12} {text}")
+        lines.append(f"{title:<12} {printable(text)}")
 
     if "owner" in found:
         say("checkpoint", "of an experiment or a hierarchy, which resumes it")

@@ -1,7 +1,6 @@
 """Learning from lines as they come, and answering each with its slow features."""
 
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import IO, Any
@@ -14,7 +13,7 @@ from biosfa.io import Chunk, Position, Stream, StreamOptions
 from biosfa.io.tables import TextWriter, live_input
 from biosfa.learning import next_event
 from biosfa.recordings.features import stream_for
-from biosfa.recordings.notes import gaps
+from biosfa.recordings.notes import gaps, note
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import FloatArray
 
@@ -130,7 +129,7 @@ def answer(
                 saved = time.monotonic()
             end = chunk.position
         if end.n_skipped or end.n_broken:
-            print(f"biosfa: note: {gaps(end)}", file=sys.stderr)
+            note(gaps(end))
     finally:
         if keep is not None and whole and has_started(net):  # not if it was stopped amid a sample
             net.save(keep)

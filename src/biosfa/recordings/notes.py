@@ -11,7 +11,7 @@ from biosfa.kernels.exact import slow_directions
 from biosfa.recordings.run import FitOptions, Run
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.signal import expanded_size
-from biosfa.wording import counted, duration, listed
+from biosfa.wording import counted, duration, listed, printable
 
 MANY = 5000  # expanded columns from which one should think of reducing them
 MUCH = 5e8  # bytes worth mentioning
@@ -28,14 +28,14 @@ def before(run: Run) -> None:
     m = expanded_size(options.expand, embedded)
     if options.expand and m > MANY:
         pca, left = _largest_pca(options, embedded, ENOUGH)
-        _note(
+        note(
             f"the {options.expand} expansion of {embedded} columns has {m:,} dimensions; --pca {pca} would make it "
             f"{left:,}"
         )
     if options.solver not in ONLINE_SOLVERS and m >= SLOW_COLUMNS:
         _note_of_time(run, m)
     if options.solver not in ONLINE_SOLVERS and exact_memory(m) > MUCH:
-        _note(
+        note(
             f"exact SFA of {m:,} columns needs about {exact_memory(m) / 1e9:.1f} GB of memory; --solver online does not"
         )
 
@@ -44,14 +44,14 @@ def _note_of_time(run: Run, m: int) -> None:
     """Say how long the eigenproblem will take, and whether there are more dimensions than rows."""
     seconds = eigenproblem_seconds(m)
     if seconds > LONG_SECONDS:
-        _note(
+        note(
             f"solving for the features of {m:,} dimensions will take about {duration(seconds)}; after Ctrl-C, biosfa "
             "resume solves it again"
         )
     n_rows = run.stream.n_rows
     if n_rows is not None and n_rows <= m:
         pca, left = _largest_pca(run.options, min(n_rows, run.stream.n_features), n_rows // 10)
-        _note(
+        note(
             f"there are more dimensions ({m:,}) than rows ({n_rows:,}): features will fit the noise. --pca {pca} would "
             f"leave {left:,}"
         )
@@ -82,7 +82,7 @@ def after(run: Run) -> list[str]:
     if isinstance(model, NetworkEstimator):
         warning = model.watch().warning
         if warning is not None:
-            _note(warning)
+            note(warning)
     lines = [
         f"{run.out}: {counted(len(delta), 'slow feature')} of {counted(run.stream.n_features, 'column')}, from "
         f"{counted(end.n_rows, 'row')} in {counted(episodes.n_episodes, 'episode')}",
@@ -92,7 +92,7 @@ def after(run: Run) -> list[str]:
         lines.append(gaps(end))
     constant = [run.stream.feature_names[i] for i in run.constants.columns()]
     if constant and isinstance(model, NetworkEstimator):  # exact SFA has said so
-        _note(f"constant, and of no use: {listed(constant)}")
+        note(f"constant, and of no use: {listed(constant)}")
     return lines
 
 
@@ -102,5 +102,6 @@ def gaps(end: Position) -> str:
     return f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows parted"
 
 
-def _note(text: str) -> None:
-    print(f"biosfa: note: {text}", file=sys.stderr)
+def note(text: str) -> None:
+    """Say something on standard error that is no error."""
+    print(f"biosfa: note: {printable(text)}", file=sys.stderr)

@@ -21,8 +21,9 @@ from biosfa.exceptions import (
 from biosfa.io import Chunk, Stream
 from biosfa.kernels.surrogates import phase_randomised
 from biosfa.presentation.progress import Progress
-from biosfa.presentation.style import COLORS, figure
+from biosfa.presentation.style import COLORS, figure, write_figure
 from biosfa.typing import BoolArray, Float64Array, FloatArray
+from biosfa.wording import printable
 
 ROWS = 100_000  # of the input that are looked at
 FEWEST = 10
@@ -64,7 +65,7 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
         _draw_slowness(left, found)
         spread = next(projection.signal.pieces(plan))[0].std(axis=0)
         _draw_weights(right, model.expanded_feature_names(), projection.components * spread, found.shared)
-        drawn.savefig(out, dpi=150)
+        write_figure(drawn, out, dpi=150)
     return found
 
 
@@ -165,7 +166,9 @@ def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array
     image = axes.imshow(
         shares[:, strongest].T, aspect="auto", cmap="RdBu_r", vmin=-1.0, vmax=1.0, interpolation="nearest"
     )
-    axes.set_yticks(range(len(strongest)), names[strongest], fontsize=max(4.5, min(8.0, 160 / len(strongest))))
+    # names are no formulas, though they may have dollars in them
+    labels, size = [printable(name) for name in names[strongest]], max(4.5, min(8.0, 160 / len(strongest)))
+    axes.set_yticks(range(len(strongest)), labels, fontsize=size, parse_math=False)
     which = f", {COLUMNS} of {len(names):,} columns" if len(strongest) < len(names) else ""
     axes.set(xlabel="feature", title=f"weights × spread of the column{which}; the largest is 1", aspect="auto")
     axes.title.set_fontsize(8)

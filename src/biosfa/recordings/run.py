@@ -12,10 +12,11 @@ from threadpoolctl import threadpool_limits
 from biosfa.estimators import Fitting, SlowFeatureEstimator, check_same, load_model, to_model
 from biosfa.exceptions import DivergenceError, InputError, ModelFileError
 from biosfa.io import Stream, StreamOptions
-from biosfa.io.atomic import remove_litter
+from biosfa.io.atomic import remove_litter, writing
 from biosfa.io.checkpoint import Checkpoint, Kept, read_checkpoint
 from biosfa.io.model_file import Model, damage_is_an_error, write_model
 from biosfa.io.tables import STDIN, standard_input
+from biosfa.io.targets import check_target, destination, is_stream
 from biosfa.presentation.progress import Progress
 from biosfa.recordings._constants import ConstantColumns
 from biosfa.registry import ONLINE_SOLVERS, SOLVERS
@@ -90,8 +91,9 @@ class Run:
     def begin(cls, options: FitOptions, out: Path) -> "Run":
         """A new one."""
         options.check()
-        check_target(out, options.inputs)
         estimator, stream = options.estimator(), options.open()
+        for path in (out, checkpoint_of(out)):
+            check_target(path, stream.files())
         owner = {"options": asdict(options), "stamps": stream.stamps()}
         return cls(
             options, out, estimator, stream, Fitting.of(estimator, stream), Checkpoint(checkpoint_of(out), owner)
@@ -156,20 +158,24 @@ class Run:
         self.checkpoint.remove()
 
 
-def check_target(out: Path, inputs: list[str]) -> None:
-    """Raise InputError if a file cannot be written to, or is one of those to be read."""
-    if out.is_dir():
-        raise InputError(f"{out} is a folder: give the name of a file with --out")
-    if not out.absolute().parent.is_dir():
-        raise InputError(f"the folder {out.absolute().parent} does not exist")
-    sources = [Path(name.partition("::")[0]) for name in inputs if name != STDIN]
-    if out.exists() and any(source.exists() and source.samefile(out) for source in sources):
-        raise InputError(f"{out} is an input: choose another name with --out")
-
-
 def checkpoint_of(out: Path) -> Path:
     """Where the checkpoints of a model are kept while it learns."""
     return out.with_name(out.name + ".checkpoint")
+
+
+@contextmanager
+def alone_at(out: Path) -> Iterator[None]:
+    """Be the only one who fits a model; what killed processes left of it, other than checkpoints, is removed.
+
+    Raises
+    ------
+    OutputError
+        If another run is writing it, or if it cannot be written.
+    """
+    with writing(out):
+        if not is_stream(out):
+            remove_litter(destination(checkpoint_of(out)))
+        yield
 
 
 def begin(options: FitOptions, out: Path, *, overwrite: bool = False) -> Run:
@@ -222,9 +228,7 @@ def resume(out: Path) -> Run:
 
 def work(run: Run, checkpoint_every: float) -> None:
     """Learn to the end, with progress and checkpoints, and write the model."""
-    for path in (run.out, run.checkpoint.path):
-        remove_litter(path)
-    resumable, n_before = run.options.inputs != [STDIN], run.fitting.n_rows
+    resumable, n_before = run.options.inputs != [STDIN] and not is_stream(run.out), run.fitting.n_rows
     # the products of a network are small: threads that share them only wait for one another
     limits = threadpool_limits(1) if run.options.solver in ONLINE_SOLVERS else nullcontext()
     steps = run.steps(checkpoint_every if resumable else 0.0)
@@ -255,12 +259,13 @@ def work(run: Run, checkpoint_every: float) -> None:
 
 @contextmanager
 def stop_at_once() -> Iterator[None]:
-    """Let Ctrl-C end the process: an eigenproblem does not return to Python before it is solved."""
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Let Ctrl-C and SIGTERM end the process: an eigenproblem does not return to Python before it is solved."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -33,15 +33,16 @@ class ChaoticSweepConfig:
 
 def sweep(config: ChaoticSweepConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
     """Run the grid, leave heat maps, numbers and a report in ``out``; returns the best setting."""
-    folder = RunFolder(out)
-    folder.begin("sweep chaotic", config, resume=resume)
     text = SweepText(
         "Hyperparameters of the driven logistic map",
         f"The paper's grid: {len(GRID.settings())} settings of η = 1/(a + b t) and τ, {config.steps:,} steps each.",
         "The paper found a = 1e4, b = 1e-4, τ = 0.5 best after 5e7 steps; fewer steps favour larger rates.",
         f"biosfa sweep chaotic --steps {config.steps} --seed {config.seed}",
     )
-    return run_sweep(folder, GRID, find_error, config, text, steps=config.steps, jobs=jobs)
+    folder = RunFolder(out)
+    with folder.alone():
+        folder.begin("sweep chaotic", config, resume=resume)
+        return run_sweep(folder, GRID, find_error, config, text, steps=config.steps, jobs=jobs)
 
 
 @held(1)

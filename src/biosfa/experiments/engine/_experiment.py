@@ -34,20 +34,21 @@ class Experiment(ABC, Generic[Config]):
         begin = time.perf_counter()
         inputs = self.inputs()  # what is wrong with them is said before there is a folder
         folder = RunFolder(out)
-        folder.begin(self.name, self.config, resume=resume, **inputs)
-        results: Results = {}
-        with threadpool_limits(1), folder.using_results():  # sums must not depend on how many threads share them
-            for stage in self.stages(folder):
-                results |= run_tasks(folder, stage(results), jobs=jobs, title=self.title())
-            found, curves = self.summarize(results)
-            timings = self.timings(results)
-        write_arrays(out / "curves.npz", curves)
-        write_json(out / "metrics.json", found)
-        timings["wall_seconds"] = time.perf_counter() - begin
-        write_json(out / "timings.json", timings)
-        with folder.using_results():
-            self.draw(out, results, curves, found, timings)
-            self.report(out, found, timings)
+        with folder.alone():
+            folder.begin(self.name, self.config, resume=resume, **inputs)
+            results: Results = {}
+            with threadpool_limits(1), folder.using_results():  # sums must not depend on how many threads share them
+                for stage in self.stages(folder):
+                    results |= run_tasks(folder, stage(results), jobs=jobs, title=self.title())
+                found, curves = self.summarize(results)
+                timings = self.timings(results)
+            write_arrays(out / "curves.npz", curves)
+            write_json(out / "metrics.json", found)
+            timings["wall_seconds"] = time.perf_counter() - begin
+            write_json(out / "timings.json", timings)
+            with folder.using_results():
+                self.draw(out, results, curves, found, timings)
+                self.report(out, found, timings)
         return Outcome(found, timings)
 
     @abstractmethod

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from biosfa.io.atomic import replace_file
+
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --muted: #777; --accent: #1a8a3c; }
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -76,10 +78,10 @@ class Report:
 
     def write(self, path: Path) -> None:
         """Write the page."""
-        path.write_text(
+        page = (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<title>{html.escape(self.title)}</title><style>{STYLE}</style></head>"
-            f"<body>{''.join(self._parts)}</body></html>\n",
-            encoding="utf-8",
+            f"<body>{''.join(self._parts)}</body></html>\n"
         )
+        replace_file(path, lambda file: file.write(page.encode()))

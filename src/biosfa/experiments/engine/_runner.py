@@ -10,7 +10,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,10 +21,11 @@ import numpy as np
 
 from biosfa import __version__
 from biosfa.estimators import NetworkEstimator, check_same, load_model, to_model
-from biosfa.exceptions import ModelFileError, UserError
+from biosfa.exceptions import ModelFileError, OutputError, UserError
 from biosfa.experiments.engine._errors import ExperimentError
-from biosfa.io.atomic import LITTER, replace_file
+from biosfa.io.atomic import LOCK, litter, remove, replace_file
 from biosfa.io.checkpoint import Checkpoint
+from biosfa.io.locks import locked
 from biosfa.io.model_file import damage_is_an_error
 from biosfa.presentation.progress import Progress
 from biosfa.typing import Advance, Arrays
@@ -71,6 +72,26 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._has_old_results = False  # of a run before this one
+        self._lock = path / LOCK
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Be the only run in this folder; the system lets it go when the process ends, however that comes.
+
+        Raises
+        ------
+        ExperimentError
+            If another run is at work in it, or if it cannot be made.
+        """
+        with ExitStack() as held:
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+                held.enter_context(locked(self._lock, self.path))
+            except OutputError as error:
+                raise ExperimentError(str(error)) from None
+            except OSError as error:
+                raise ExperimentError(f"cannot write to {self.path}: {error.strerror}") from None
+            yield
 
     @contextmanager
     def using_results(self) -> Iterator[None]:
@@ -90,20 +111,22 @@ class RunFolder:
     def begin(self, experiment: str, config: Any, *, resume: bool, **inputs: str) -> None:
         """Make the folder ready for this experiment, or find that it was begun with the same settings and inputs.
 
-        A run that did not finish goes on where it was; one that did is made anew, unless it is to be resumed.
+        A run that did not finish goes on where it was; one that did is made anew, unless it is to be resumed. To be
+        called within :meth:`alone`.
         """
         given = json.loads(json.dumps({"experiment": experiment, "biosfa": __version__, **asdict(config), **inputs}))
         file = self.path / "config.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            litter = [*self.path.glob(LITTER), *self.path.glob(f"tasks/{LITTER}")]  # of a run killed while it wrote
-            if not file.exists() and set(self.path.iterdir()) - set(litter):
+            ours = {self._lock, *litter(self.path)}
+            if not file.exists() and set(self.path.iterdir()) - ours:
                 raise ExperimentError(f"{self.path} has files that are not of an experiment: choose another with --out")
             if file.exists():
                 found = json.loads(file.read_text())
                 self._check_same(found if isinstance(found, dict) else {}, given)
-            for path in litter:
-                path.unlink(missing_ok=True)
+            for path in (self.path, self.path / "tasks"):
+                for left_behind in litter(path) if path.exists() else []:
+                    remove(left_behind)
             if not resume and (self.path / "metrics.json").exists():  # an unfinished run goes on in any case
                 (self.path / "metrics.json").unlink()
                 shutil.rmtree(self.path / "tasks", ignore_errors=True)

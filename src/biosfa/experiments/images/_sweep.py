@@ -43,8 +43,6 @@ def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resu
     folder = RunFolder(out)
     with threadpool_limits(1):  # sums must not depend on how many threads share them
         patches = load(config)
-        folder.begin("sweep images", config, resume=resume, images_digest=digest(patches.sequences.images))
-        yardstick(config)
         text = SweepText(
             "Hyperparameters of natural images",
             f"The paper's grid: {len(GRID.settings())} settings of η = α/(1 + t/β) and τ, {config.samples:,} samples "
@@ -54,7 +52,10 @@ def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resu
             f'biosfa sweep images --samples {config.samples} --images "{config.images}" --seed {config.seed}',
             error="relative error",
         )
-        return run_sweep(folder, GRID, find_error, config, text, steps=config.samples, jobs=jobs)
+        with folder.alone():
+            folder.begin("sweep images", config, resume=resume, images_digest=digest(patches.sequences.images))
+            yardstick(config)
+            return run_sweep(folder, GRID, find_error, config, text, steps=config.samples, jobs=jobs)
 
 
 @held(1)

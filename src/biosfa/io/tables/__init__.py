@@ -1,13 +1,14 @@
 """Tables of numbers in files: one class per format, all read in blocks of rows, none read as a whole."""
 
 from biosfa.io.tables._arrow import Frame
-from biosfa.io.tables._formats import create_table, is_table, open_table
+from biosfa.io.tables._formats import STDOUT, create_table, is_table, open_table
 from biosfa.io.tables._standard_input import STDIN, live_input, standard_input
 from biosfa.io.tables._table import Block, Cursor, Sliced, Table, Wrong
 from biosfa.io.tables._text import TextWriter
 
 __all__ = [
     "STDIN",
+    "STDOUT",
     "Block",
     "Cursor",
     "Frame",

@@ -1,7 +1,6 @@
 """Which format a file has: by its name."""
 
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -9,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from biosfa.exceptions import InputError
-from biosfa.io.atomic import remove_litter, replacing
+from biosfa.io.atomic import replacing, writing
+from biosfa.io.tables._store_writers import check_array
 from biosfa.io.tables._table import Table, TableWriter
 from biosfa.io.tables._text import TextWriter
+from biosfa.io.targets import is_stream, stream_to
 from biosfa.registry import SUFFIXES
+
+STDOUT = "-"  # what standard output is called
 
 
 def is_table(path: Path) -> bool:
@@ -48,16 +51,25 @@ def _check_suffix(path: Path) -> None:
 
 @contextmanager
 def create_table(target: str, columns: list[str]) -> Iterator[TableWriter]:
-    """A table to write rows to, CSV on standard output for ``-``; the file appears when all is written."""
-    if target == "-":
-        with _closing(TextWriter(sys.stdout.buffer, columns)) as writer:
+    """A table to write rows to; the file appears when all is written. CSV on standard output for ``-``, and on streams.
+
+    Raises
+    ------
+    OutputError
+        If another run is writing it, or if nothing can be written there.
+    """
+    path = Path(target)
+    if target == STDOUT or is_stream(path):
+        with stream_to(None if target == STDOUT else path) as file, _closing(TextWriter(file, columns)) as writer:
             yield writer
         return
-    path = Path(target)
     _check_suffix(path)
-    remove_litter(path)
-    with replacing(path) as temporary, _closing(_part(path, "writer")(temporary, columns)) as writer:
-        yield writer
+    folder = SUFFIXES[path.suffix.lower()].is_folder
+    with writing(path, folder=folder):
+        if path.is_dir():
+            check_array(path)
+        with replacing(path, folder=folder) as temporary, _closing(_part(path, "writer")(temporary, columns)) as writer:
+            yield writer
 
 
 @contextmanager
@@ -75,5 +87,6 @@ def _closing(writer: TableWriter) -> Iterator[TableWriter]:
 def _part(path: Path, role: str) -> Callable[..., Any]:
     """What reads, or writes, files that are named like this one."""
     form = SUFFIXES[path.suffix.lower()]
-    found: Callable[..., Any] = getattr(import_module(f"biosfa.io.tables.{form.module}"), getattr(form, role))
+    module, _, name = getattr(form, role).rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"biosfa.io.tables.{module or form.module}"), name)
     return found

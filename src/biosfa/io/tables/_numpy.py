@@ -111,9 +111,9 @@ class NpyWriter(TableWriter):
 
     def close(self) -> None:
         """Write the header again."""
-        self._file.seek(0)
-        self._header()
-        self._file.close()
+        with self._file:
+            self._file.seek(0)
+            self._header()
 
     def _header(self) -> None:
         header = {
@@ -130,6 +130,7 @@ class NpzWriter(TableWriter):
     def __init__(self, path: Path, columns: list[str]) -> None:
         self._path = path
         self._beside = path.with_name(path.name + ".npy")
+        self._beside.touch(path.stat().st_mode & 0o777)  # nobody else may read it, if that holds for the file
         self._writer = NpyWriter(self._beside, columns)
 
     def write(self, rows: FloatArray) -> None:

@@ -4,12 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from biosfa.exceptions import InputError
-from biosfa.io.tables._table import Sliced, TableWriter, chosen
-from biosfa.typing import FloatArray
+from biosfa.io.tables._table import Sliced, chosen
 
-DATASET = "features"  # what is written is called so
 COLUMNS = "columns"  # the attribute that has the names of the columns
-ROWS = 4096  # of a chunk in the file
 
 
 def _module(name: str, extra: str) -> Any:
@@ -52,60 +49,3 @@ def _names(array: Any) -> list[str] | None:
     """Names of columns that we have written beside an array."""
     names = array.attrs.get(COLUMNS)
     return None if names is None or array.ndim != 2 or len(names) != array.shape[1] else [str(name) for name in names]
-
-
-class Hdf5Writer(TableWriter):
-    """Writes one dataset that grows."""
-
-    def __init__(self, path: Path, columns: list[str]) -> None:
-        self._file = _module("h5py", "hdf5").File(path, "w")
-        self._columns = columns
-        self._data: Any = None
-
-    def write(self, rows: FloatArray) -> None:
-        """Append rows."""
-        if self._data is None:
-            self._create(rows.dtype)
-        n = len(self._data)
-        self._data.resize(n + len(rows), axis=0)
-        self._data[n:] = rows
-
-    def _create(self, dtype: Any) -> None:
-        width = len(self._columns)
-        self._data = self._file.create_dataset(
-            DATASET, (0, width), dtype=dtype, maxshape=(None, width), chunks=(ROWS, width)
-        )
-        self._data.attrs[COLUMNS] = self._columns
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._data is None:
-            self._create(float)
-        self._file.close()
-
-
-class ZarrWriter(TableWriter):
-    """Writes one array that grows."""
-
-    def __init__(self, path: Path, columns: list[str]) -> None:
-        self._zarr = _module("zarr", "zarr")
-        self._path = path
-        self._columns = columns
-        self._data: Any = None
-
-    def write(self, rows: FloatArray) -> None:
-        """Append rows."""
-        if self._data is None:
-            self._create(rows.dtype)
-        self._data.append(rows)
-
-    def _create(self, dtype: Any) -> None:
-        width = len(self._columns)
-        self._data = self._zarr.create_array(
-            self._path, shape=(0, width), chunks=(ROWS, width), dtype=dtype, attributes={COLUMNS: self._columns}
-        )
-
-    def close(self) -> None:
-        """Nothing is left to do, unless there was nothing."""
-        if self._data is None:
-            self._create("float64")

@@ -352,9 +352,11 @@ class TextWriter(TableWriter):
 
     def close(self) -> None:
         """Close the file, unless it is not ours."""
-        self._writer.close()
-        if self._ours:
-            self._file.close()
+        try:
+            self._writer.close()
+        finally:
+            if self._ours:
+                self._file.close()
 
 
 def open_text(path: Path, part: str | None, header: bool | None = None) -> Text:
