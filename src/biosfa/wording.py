@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 SHOWN = 8
+LONGEST = 200  # characters of what others have written, in a message
 
 
 def listed(names: Iterable[object]) -> str:
@@ -22,3 +23,15 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.3g} {unit}s"
     return f"{seconds:.3g} seconds"
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in one line that a terminal can show."""
+    words = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
+    shown = "".join(letter if letter.isprintable() else "?" for letter in words)
+    return shortened(shown)
+
+
+def shortened(words: str) -> str:
+    """The beginning of a text that may be long."""
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"

@@ -371,7 +371,7 @@ def test_text_of_all_kinds(text, names, rows, tmp_path):
 
 
 def test_blocks_of_nothing_do_not_end_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr("biosfa.io.tables._text.BLOCK_BYTES", 64)
+    monkeypatch.setattr("biosfa.io.tables._lines.BLOCK_BYTES", 64)
     path = tmp_path / "x.tsv"
     path.write_text("a\tb\n1\t2\n" + "\t\n" * 100 + "\n" * 100 + "3\t4\nx\t5\n")
     path.write_text("a\tb\n1\t2\n" + "\n" * 200 + "3\t4\nx\t5\n")

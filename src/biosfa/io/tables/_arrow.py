@@ -28,8 +28,9 @@ class ArrowTable(Table):
 
     def check_numbers(self, features: list[int]) -> None:
         """Raise InputError for a column that is to be a sample and holds no numbers: dates, words."""
+        number_kinds = _numbers()
         for i in features:
-            if not any(is_kind(self._types[i]) for is_kind in _numbers()):
+            if not any(is_kind(self._types[i]) for is_kind in number_kinds):
                 raise InputError(
                     f"{self.name}, column {self.columns[i]!r}: {self._types[i]} is not a number; choose others with "
                     "columns (--columns), or say that it is time or episodes (--time, --episodes)"

@@ -10,9 +10,11 @@ from typing import Any
 
 from biosfa.exceptions import InputError
 from biosfa.io.atomic import remove_litter, replacing
+from biosfa.io.tables._checks import check_regular
 from biosfa.io.tables._table import Table, TableWriter
 from biosfa.io.tables._text import TextWriter
 from biosfa.registry import SUFFIXES
+from biosfa.wording import first_line
 
 
 def is_table(path: Path) -> bool:
@@ -30,14 +32,17 @@ def open_table(source: str | os.PathLike[str], *, header: bool | None = None) ->
     _check_suffix(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
+    options = {} if header is None else {"header": header}
+    if options and not SUFFIXES[path.suffix.lower()].has_header:
+        raise InputError(f"{path} is no text file: header (--header, --no-header) is not for it")
     try:
-        options = {} if header is None else {"header": header}
-        if options and not SUFFIXES[path.suffix.lower()].has_header:
-            raise InputError(f"{path} is no text file: header (--header, --no-header) is not for it")
+        check_regular(path)
+        if path.is_file():
+            path.open("rb").close()  # whether one may read it: libraries say that in many words
         table: Table = _part(path, "reader")(path, part or None, **options)
         return table
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror or first_line(error)}") from None
 
 
 def _check_suffix(path: Path) -> None:
