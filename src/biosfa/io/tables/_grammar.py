@@ -68,6 +68,7 @@ class Grammar:
         filled = list(islice((line for line in islice(lines, n_comments, None) if line.strip(BLANK)), 2))
         if not filled:
             raise InputError(f"{name} has no rows")
+        self.line_bytes = len(filled[-1])  # of a line, more or less
         text = self._decoded(filled[0])
         self.delimiter = max(DELIMITERS, key=text.count) if any(mark in text for mark in DELIMITERS) else " "
         cells = self._split(text)

@@ -6,7 +6,8 @@ from typing import IO
 
 from biosfa.exceptions import InputError
 
-BLOCK_BYTES = 2**22
+BLOCK_BYTES = 2**22  # of a block, at least
+BLOCK_LINES = 64  # in it, unless they are very long
 READ_BYTES = 2**20  # of a pipe, at most
 LONGEST_LINE = 2**26  # bytes
 BLANK = b" \r\n"  # what blank lines are made of; tabs are cells without a value
@@ -23,19 +24,21 @@ def blank_lines(text: bytes) -> bytes:
     return blank[: max(blank.rfind(b"\n"), blank.rfind(b"\r")) + 1]
 
 
-def whole_lines(file: IO[bytes], name: str) -> bytes:
+def whole_lines(file: IO[bytes], name: str, line_bytes: int = 0) -> bytes:
     """The next block of a file, empty at its end; it ends where a line does that is not blank.
 
     So blank lines stand before the line that follows them, and those that nothing follows are at the end of the file.
-    Where a block ends depends only on where it begins.
+    Where a block ends depends only on where it begins, and on ``line_bytes``, how long lines are, more or less: few
+    blocks of long lines are read faster than many.
     """
-    block = file.read(BLOCK_BYTES)
-    if len(block) < BLOCK_BYTES or _ends_filled(block):
+    size = min(max(BLOCK_BYTES, BLOCK_LINES * line_bytes), LONGEST_LINE)
+    block = file.read(size)
+    if len(block) < size or _ends_filled(block):
         return block
     whole = bytearray(block)
     while line := file.readline(LONGEST_LINE):
         whole += line
-        if len(whole) > BLOCK_BYTES + LONGEST_LINE:
+        if len(whole) > size + LONGEST_LINE:
             raise _too_long(name)
         if line.endswith(b"\n") and line.strip(BLANK):
             break

@@ -15,7 +15,7 @@ from biosfa.io.tables._checks import reading
 from biosfa.io.tables._table import Array, Block, Cursor, TableWriter, row_cursor
 from biosfa.typing import FloatArray
 
-PANDAS_INDEX = r"__index_level_\d+__"  # columns that pandas adds to those of a frame
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # columns that pandas adds to those of a frame
 
 
 class Parquet(ArrowTable):
@@ -23,15 +23,20 @@ class Parquet(ArrowTable):
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._metadata: Any = None  # kept, since it takes long to read where there are many columns
         with reading(f"{path} is not a Parquet file, or is damaged"), self._open() as file:
-            schema, n_rows = file.schema_arrow, file.metadata.num_rows
-            groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-            fields = [field for field in schema if not re.fullmatch(PANDAS_INDEX, field.name)]
-            names = [field.name for field in fields]
+            schema, self._metadata = file.schema_arrow, file.metadata
+            n_rows = self._metadata.num_rows
+            groups = [self._metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+            fields = [
+                (name, kind)
+                for name, kind in zip(schema.names, schema.types, strict=True)
+                if not PANDAS_INDEX.fullmatch(name)
+            ]
         if sum(groups) != n_rows or min(groups, default=0) < 0:
             raise InputError(f"{path} is damaged: it claims {n_rows} rows, and {sum(groups)} in its groups of rows")
         self._group_ends = np.cumsum(groups, dtype=np.int64)
-        super().__init__(str(path), names, [field.type for field in fields], n_rows)
+        super().__init__(str(path), [name for name, _ in fields], [kind for _, kind in fields], n_rows)
 
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
         """Batches, from the group of rows on that has the first row wanted."""
@@ -70,7 +75,7 @@ class Parquet(ArrowTable):
         from pyarrow import parquet
 
         with reading(f"{self._path} is not a Parquet file, or is damaged"):
-            return parquet.ParquetFile(self._path)
+            return parquet.ParquetFile(self._path, metadata=self._metadata)
 
 
 class ParquetWriter(TableWriter):

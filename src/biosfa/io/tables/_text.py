@@ -30,7 +30,7 @@ class Text(Table):
         place = (cursor[0], cursor[1], cursor[2]) if cursor else None
         with open(self._path, "rb") as file:
             file.seek(place[0] if place else self._grammar.offset)
-            read = partial(whole_lines, file, self.name)
+            read = partial(whole_lines, file, self.name, self._grammar.line_bytes)
             yield from self._grammar.blocks(read, features, labels, size=size, cursor=place)
 
     def fraction(self, cursor: Cursor) -> float:
