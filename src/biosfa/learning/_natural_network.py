@@ -10,6 +10,7 @@ from biosfa.exceptions import DivergenceError
 from biosfa.kernels.exact import reciprocal
 from biosfa.kernels.local import CURRENT, Mode, centre
 from biosfa.kernels.natural import network as natural
+from biosfa.kernels.precision import precision_for
 from biosfa.learning._network import Network, steps_within
 from biosfa.learning._rates import GivenRates, KernelRates, RowRates
 from biosfa.learning._readout import Readout, read_out
@@ -160,7 +161,8 @@ class NaturalNetwork(Network):
 
     def _read(self) -> Readout:
         """The k slowest directions in the span of the averaged weights."""
-        return read_out(self.k, self.state, self.whitening.weights_of_input(self.state.W_mean).astype(self.dtype))
+        weights = self.whitening.weights_of_input(self.state.W_mean)
+        return read_out(self.k, self.state, weights.astype(precision_for(weights, self.dtype)))
 
     def constraint_error(self) -> float:
         """‖⟨yyᵀ⟩ − I‖²/k of the k slowest outputs, y = M⁻¹v with the currents v of the averaged weights."""
