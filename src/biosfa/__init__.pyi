@@ -12,6 +12,7 @@ from .estimators import CuBICA as CuBICA
 from .estimators import OfflineBioSFA as OfflineBioSFA
 from .estimators import OnlineSFA as OnlineSFA
 from .estimators import load as load
+from .exceptions import AbsentDataWarning as AbsentDataWarning
 from .exceptions import ConditioningWarning as ConditioningWarning
 from .exceptions import DivergenceError as DivergenceError
 from .exceptions import GiveAwayWarning as GiveAwayWarning

@@ -44,6 +44,10 @@ class GiveAwayWarning(UserWarning):
     """A column hardly changes from row to row, such as a counter or a clock, and is a slow feature by itself."""
 
 
+class AbsentDataWarning(UserWarning):
+    """Parts of a file are not stored, and are read as its fill value."""
+
+
 class InputError(ValueError):
     """A file cannot be read as samples; the message names it and the place in it."""
 

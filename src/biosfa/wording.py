@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 SHOWN = 8
+LONGEST = 200  # characters of what others have written, in a message
 # Characters that do something to a terminal or to the text around them: controls, halves of characters, other ends of
 # lines, and marks that turn the direction of writing.
 ACTING = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -32,3 +33,14 @@ def duration(seconds: float) -> str:
         if seconds >= 1.5 * size:
             return f"{seconds / size:.3g} {unit}s"
     return f"{seconds:.3g} seconds"
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, in one line that a terminal can show."""
+    words = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
+    return shortened(printable(words))
+
+
+def shortened(words: str) -> str:
+    """The beginning of a text that may be long."""
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"

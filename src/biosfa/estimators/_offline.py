@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from biosfa import metrics
 from biosfa.exceptions import DivergenceError
 from biosfa.kernels.exact import slow_directions
+from biosfa.kernels.precision import precision_for
 from biosfa.learning import LearningRate, Recorder, check_learning_rate, rates
 from biosfa.objectives import offline_objective
 from biosfa.typing import Float64Array, FloatArray
@@ -164,7 +165,9 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Slow features of X, in order of slowness."""
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
-        return np.subtract(X, self.mean_).astype(X.dtype, copy=False) @ self.components_.T.astype(X.dtype)
+        dtype = precision_for(self.components_, X.dtype)
+        Y: FloatArray = np.subtract(X, self.mean_).astype(dtype, copy=False) @ self.components_.T.astype(dtype)
+        return Y.astype(X.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:

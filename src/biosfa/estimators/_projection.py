@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from biosfa.io import Chunk, Stream
+from biosfa.kernels.precision import precision_for
 from biosfa.signal import Plan, SignalPath
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
@@ -48,9 +49,9 @@ class Projection:
 
     def project(self, plan: Plan) -> FloatArray:
         """(h(x) − mean) componentsᵀ in the dtype of the samples."""
-        dtype = plan.rows.dtype
+        dtype = precision_for(self.components, plan.rows.dtype)
         weights = self.components.T.astype(dtype)
-        Y = np.empty((len(plan.starts), len(self.components)), dtype)
+        Y = np.empty((len(plan.starts), len(self.components)), plan.rows.dtype)
         for x, piece in self.signal.pieces(plan):
             Y[piece] = np.subtract(x, self.mean).astype(dtype, copy=False) @ weights
         return Y

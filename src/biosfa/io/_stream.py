@@ -46,6 +46,8 @@ class StreamOptions:
         if self.missing not in ("raise", "break"):
             raise ValueError(f"missing must be 'raise' or 'break'; got {self.missing!r}")
         if self.columns is not None:
+            if not self.columns:
+                raise ValueError("columns must name at least one column")
             object.__setattr__(self, "columns", tuple(self.columns))
         if self.episodes is None or isinstance(self.episodes, str):
             return
@@ -256,16 +258,19 @@ class Stream:
         """Columns that are samples, and those that are time and episode."""
         labels = [_index(table, column) for column in (self._time, self._label) if column is not None]
         if self._columns is not None:
-            return [_index(table, column) for column in self._columns], labels
-        names = [name for i, name in enumerate(table.columns) if i not in labels]
-        if not names:
+            return _distinct(table, [_index(table, column) for column in self._columns]), labels
+        features = [i for i in range(len(table.columns)) if i not in labels]
+        if not features:
             raise InputError(f"{table.name} has no columns that are samples")
-        if self.feature_names and sorted(names) != sorted(self.feature_names):
+        names = [table.columns[i] for i in features]
+        if not self.feature_names or names == self.feature_names:
+            return features, labels
+        if sorted(names) != sorted(self.feature_names):
             raise InputError(
                 f"{table.name} has the columns {listed(names)}, but those of the first input are "
                 f"{listed(self.feature_names)}"
             )
-        return [table.columns.index(name) for name in self.feature_names or names], labels
+        return [table.numbers[name] for name in self.feature_names], labels
 
 
 def open_stream(
@@ -354,8 +359,14 @@ def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
     files = [file for file in path.iterdir() if is_table(file) and not file.name.startswith(".")]
     if not files:
         raise InputError(f"{path} has no files of samples")
-    files.sort(key=lambda file: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", file.name)])
+    files.sort(key=_in_order)
     return [*files]
+
+
+def _in_order(file: Path) -> list[tuple[int, str] | str]:
+    """What files are sorted by: their names, the numbers in these as numbers."""
+    words = re.split(r"(\d+)", file.name)  # every second one is a number
+    return [(int(word), word) if i % 2 else word for i, word in enumerate(words)]
 
 
 def _size(source: str | os.PathLike[str] | Table) -> int:
@@ -386,11 +397,21 @@ def _first_rows(block: Block, n: int) -> Block:
 def _index(table: Table, column: str | int) -> int:
     """The number of a column, from its name, or from its number, which is never taken for a name."""
     if isinstance(column, str):
-        if column in table.columns:
-            return table.columns.index(column)
+        if column in table.numbers:
+            return table.numbers[column]
     elif 0 <= column < len(table.columns):
         return int(column)
     raise InputError(f"{table.name} has no column {column!r}; it has {listed(table.columns)}")
+
+
+def _distinct(table: Table, features: list[int]) -> list[int]:
+    """Columns that are chosen, each once."""
+    seen: set[int] = set()
+    for i in features:
+        if i in seen:
+            raise InputError(f"columns (--columns) has {table.columns[i]!r} of {table.name} more than once")
+        seen.add(i)
+    return features
 
 
 def _label(value: Any) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike
 from biosfa.exceptions import DivergenceError
 from biosfa.kernels.local import Mode, centre
 from biosfa.kernels.natural import network as natural
+from biosfa.kernels.precision import precision_for
 from biosfa.learning._network import Network, steps_within
 from biosfa.learning._rates import GivenRates, KernelRates, RowRates
 from biosfa.learning._readout import read_out
@@ -45,8 +46,9 @@ class NaturalNetwork(Network):
     @property
     def W(self) -> FloatArray:
         """Feedforward weights of the k slowest outputs in the span of the averaged weights, each of unit variance."""
-        average = self.whitening.weights_of_input(self.state.W_mean).astype(self.dtype)
-        return read_out(self.k, self.state, average).components.astype(self.dtype)
+        average = self.whitening.weights_of_input(self.state.W_mean)
+        dtype = precision_for(average, self.dtype)
+        return read_out(self.k, self.state, average.astype(dtype)).components.astype(dtype)
 
     @property
     def M(self) -> Float64Array:

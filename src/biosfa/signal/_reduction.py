@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biosfa.kernels.exact import Moments, principal_directions
+from biosfa.kernels.precision import precision_for
 from biosfa.typing import Float64Array, FloatArray
 
 
@@ -46,4 +47,6 @@ class Reduction:
 
     def apply(self, X: FloatArray) -> FloatArray:
         """Samples in the basis of the components."""
-        return (X - self.mean.astype(X.dtype)) @ self.components.T.astype(X.dtype)
+        dtype = precision_for(self.components, X.dtype)
+        reduced: FloatArray = (X - self.mean.astype(dtype)) @ self.components.T.astype(dtype)
+        return reduced.astype(X.dtype, copy=False)

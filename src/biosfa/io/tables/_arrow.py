@@ -28,8 +28,9 @@ class ArrowTable(Table):
 
     def check_numbers(self, features: list[int]) -> None:
         """Raise InputError for a column that is to be a sample and holds no numbers: dates, words."""
+        number_kinds = _numbers()
         for i in features:
-            if not any(is_kind(self._types[i]) for is_kind in _numbers()):
+            if not any(is_kind(self._types[i]) for is_kind in number_kinds):
                 raise InputError(
                     f"{self.name}, column {self.columns[i]!r}: {self._types[i]} is not a number; choose others with "
                     "columns (--columns), or say that it is time or episodes (--time, --episodes)"
@@ -37,11 +38,14 @@ class ArrowTable(Table):
 
     def cells(self, batch: Any, features: list[int], labels: list[int]) -> tuple[FloatArray, list[Array]]:
         """Samples and labels of some rows."""
-        single = all(str(self._types[i]) == "float" for i in features)
+        from pyarrow import types
+
+        single = all(types.is_float32(self._types[i]) for i in features)
         samples = np.empty((batch.num_rows, len(features)), np.float32 if single else np.float64)
+        found = dict(zip(batch.schema.names, batch.columns, strict=True))
         for position, i in enumerate(features):
-            samples[:, position] = _to_numpy(batch.column(self.columns[i]))
-        return samples, [_to_numpy(batch.column(self.columns[i])) for i in labels]
+            samples[:, position] = _to_numpy(found[self.columns[i]])
+        return samples, [_to_numpy(found[self.columns[i]]) for i in labels]
 
 
 class Frame(ArrowTable):

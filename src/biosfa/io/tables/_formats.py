@@ -9,11 +9,13 @@ from typing import Any
 
 from biosfa.exceptions import InputError
 from biosfa.io.atomic import replacing, writing
+from biosfa.io.tables._checks import check_regular
 from biosfa.io.tables._store_writers import check_array
 from biosfa.io.tables._table import Table, TableWriter
 from biosfa.io.tables._text import TextWriter
 from biosfa.io.targets import is_stream, stream_to
 from biosfa.registry import SUFFIXES
+from biosfa.wording import first_line
 
 STDOUT = "-"  # what standard output is called
 
@@ -33,14 +35,17 @@ def open_table(source: str | os.PathLike[str], *, header: bool | None = None) ->
     _check_suffix(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
+    options = {} if header is None else {"header": header}
+    if options and not SUFFIXES[path.suffix.lower()].has_header:
+        raise InputError(f"{path} is no text file: header (--header, --no-header) is not for it")
     try:
-        options = {} if header is None else {"header": header}
-        if options and not SUFFIXES[path.suffix.lower()].has_header:
-            raise InputError(f"{path} is no text file: header (--header, --no-header) is not for it")
+        check_regular(path)
+        if path.is_file():
+            path.open("rb").close()  # whether one may read it: libraries say that in many words
         table: Table = _part(path, "reader")(path, part or None, **options)
         return table
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+        raise InputError(f"{path} cannot be read: {error.strerror or first_line(error)}") from None
 
 
 def _check_suffix(path: Path) -> None:

@@ -1,9 +1,8 @@
 """NumPy's own files, read as streams: ``.npy``, and the members of ``.npz``, compressed or not."""
 
-import lzma
 import zipfile
-import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,11 +10,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 from biosfa.exceptions import InputError
-from biosfa.io.tables._table import Block, Cursor, Table, TableWriter, chosen, split, two_dimensions
+from biosfa.io.tables._checks import check_real, check_stored, reading, two_dimensions
+from biosfa.io.tables._table import Block, Cursor, Table, TableWriter, chosen, split
 from biosfa.typing import FloatArray
-
-# what reading a damaged, or an encrypted, archive may raise
-DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, NotImplementedError)
 
 
 class Npy(Table):
@@ -29,17 +26,17 @@ class Npy(Table):
         self._path = path
         self._member = member
         name = str(path) if member is None else f"{path}::{member}"
-        with self._open() as file:
-            try:
-                version = npy.read_magic(file)
-                read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-                shape, by_column, self._dtype = read(file)
-            except (ValueError, *DAMAGED) as error:
-                raise InputError(f"{name} is not a NumPy array, or is damaged: {error}") from None
+        with self._open() as file, reading(f"{name} is not a NumPy array, or is damaged"):
+            version = npy.read_magic(file)
+            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, by_column, self._dtype = read(file)
             self._begin = file.tell()
-        if self._dtype.kind not in "fiub":
-            raise InputError(f"{name} holds {self._dtype}, not real numbers")
+        check_real(name, self._dtype)
         n_rows, n_columns = two_dimensions(name, shape)
+        stored, packed = self._stored()
+        check_stored(name, shape, self._dtype.itemsize, stored - self._begin, packed=False)
+        if packed is not None:  # what an archive says of its members is a claim as well
+            check_stored(name, shape, self._dtype.itemsize, packed, packed=True)
         self._by_column = by_column and n_columns > 1
         super().__init__(name, n_columns, n_rows)
 
@@ -63,12 +60,13 @@ class Npy(Table):
 
     def _fill(self, file: IO[bytes], element: int, into: np.ndarray[Any, Any], row: int, n: int) -> None:
         """Read values from an element of the array on, of n rows from ``row`` on."""
-        try:
+        wanted, filled = memoryview(into.data.cast("B")), 0
+        with reading(f"{self.name}, row {row}: it cannot be read"):
             file.seek(self._begin + element * self._dtype.itemsize)
-            n_bytes: int = file.readinto(into.data.cast("B"))  # type: ignore[attr-defined]
-        except DAMAGED as error:
-            raise InputError(f"{self.name}, row {row}: it cannot be read ({error})") from None
-        if n_bytes < into.nbytes:
+            # in turns, since systems read at most 2 GB at once
+            while n_bytes := file.readinto(wanted[filled:]):  # type: ignore[attr-defined]
+                filled += n_bytes
+        if filled < into.nbytes:
             raise InputError(
                 f"{self.name} is truncated: it should have {self.n_rows} rows, and ends before row {row + n}"
             )
@@ -76,20 +74,29 @@ class Npy(Table):
     def _open(self) -> IO[bytes]:
         if self._member is None:
             return open(self._path, "rb", buffering=0)
-        try:
-            with zipfile.ZipFile(self._path) as archive:
-                return archive.open(f"{self._member}.npy")
-        except DAMAGED as error:
-            raise InputError(f"{self._path} is not an .npz file, or is damaged: {error}") from None
+        with _archive(self._path) as archive:
+            return archive.open(f"{self._member}.npy")
+
+    def _stored(self) -> tuple[int, int | None]:
+        """Bytes of the file; of a member: its bytes, and those that it has in the archive."""
+        n_bytes = self._path.stat().st_size
+        if self._member is None:
+            return n_bytes, None
+        with _archive(self._path) as archive:
+            member = archive.getinfo(f"{self._member}.npy")
+            return member.file_size, min(member.compress_size, n_bytes)
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    with reading(f"{path} is not an .npz file, or is damaged"), zipfile.ZipFile(path) as archive:
+        yield archive
 
 
 def members(path: Path) -> list[str]:
     """Names of the arrays in an ``.npz`` file."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    except DAMAGED as error:
-        raise InputError(f"{path} is not an .npz file, or is damaged: {error}") from None
+    with _archive(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
 
 
 class NpyWriter(TableWriter):

@@ -11,33 +11,35 @@ import numpy as np
 
 from biosfa.exceptions import InputError
 from biosfa.io.tables._arrow import ArrowTable
-from biosfa.io.tables._table import Block, Cursor, TableWriter, row_cursor
+from biosfa.io.tables._checks import reading
+from biosfa.io.tables._table import Array, Block, Cursor, TableWriter, row_cursor
 from biosfa.typing import FloatArray
 
-PANDAS_INDEX = r"__index_level_\d+__"  # columns that pandas adds to those of a frame
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # columns that pandas adds to those of a frame
 
 
 class Parquet(ArrowTable):
     """A Parquet file; nulls are NaN."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow as pa
-
         self._path = path
-        try:
-            with self._open() as file:
-                schema, n_rows = file.schema_arrow, file.metadata.num_rows
-                groups = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
-        except pa.ArrowException as error:
-            raise InputError(f"{path} is not a Parquet file, or is damaged: {str(error).splitlines()[0]}") from None
-        fields = [field for field in schema if not re.fullmatch(PANDAS_INDEX, field.name)]
+        self._metadata: Any = None  # kept, since it takes long to read where there are many columns
+        with reading(f"{path} is not a Parquet file, or is damaged"), self._open() as file:
+            schema, self._metadata = file.schema_arrow, file.metadata
+            n_rows = self._metadata.num_rows
+            groups = [self._metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+            fields = [
+                (name, kind)
+                for name, kind in zip(schema.names, schema.types, strict=True)
+                if not PANDAS_INDEX.fullmatch(name)
+            ]
+        if sum(groups) != n_rows or min(groups, default=0) < 0:
+            raise InputError(f"{path} is damaged: it claims {n_rows} rows, and {sum(groups)} in its groups of rows")
         self._group_ends = np.cumsum(groups, dtype=np.int64)
-        super().__init__(str(path), [field.name for field in fields], [field.type for field in fields], n_rows)
+        super().__init__(str(path), [name for name, _ in fields], [kind for _, kind in fields], n_rows)
 
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
         """Batches, from the group of rows on that has the first row wanted."""
-        import pyarrow as pa
-
         self.check_numbers(features)
         begin = cursor[0] if cursor else 0
         first = int(np.searchsorted(self._group_ends, begin, side="right"))
@@ -45,28 +47,35 @@ class Parquet(ArrowTable):
             # group by group, so that batches are cut at the same rows wherever one begins
             for group in range(first, len(self._group_ends)):
                 skip = begin - int(self._group_ends[group - 1] if group else 0)
-                names = [self.columns[i] for i in [*features, *labels]]
-                try:
-                    for batch in file.iter_batches(size, row_groups=[group], columns=names, use_threads=False):
-                        samples, found = self.cells(batch, features, labels)
-                        left = min(skip, len(samples))
-                        skip -= left
-                        if left < len(samples):
-                            here = begin
-                            begin += len(samples) - left
-                            labelled = [label[left:] for label in found]
-                            yield Block(
-                                samples[left:], labelled, partial(add, here), (begin,), partial(row_cursor, here)
-                            )
-                except (pa.ArrowException, OSError) as error:
+                for samples, found in self._batches(file, group, size, features, labels):
+                    left = min(skip, len(samples))
+                    skip -= left
+                    if left < len(samples):
+                        here = begin
+                        begin += len(samples) - left
+                        labelled = [label[left:] for label in found]
+                        yield Block(samples[left:], labelled, partial(add, here), (begin,), partial(row_cursor, here))
+                if begin != self._group_ends[group]:
                     raise InputError(
-                        f"{self.name}, row {begin} or after: it cannot be read ({str(error).splitlines()[0]})"
-                    ) from None
+                        f"{self.name} is damaged: a group of its rows should end before row {self._group_ends[group]}, "
+                        f"and ends before row {begin}"
+                    )
+
+    def _batches(
+        self, file: Any, group: int, size: int, features: list[int], labels: list[int]
+    ) -> Iterator[tuple[FloatArray, list[Array]]]:
+        """Samples and labels of a group of rows."""
+        names = [self.columns[i] for i in [*features, *labels]]
+        begin = int(self._group_ends[group - 1]) if group else 0
+        with reading(f"{self.name}, row {begin} or after: it cannot be read"):
+            for batch in file.iter_batches(size, row_groups=[group], columns=names, use_threads=False):
+                yield self.cells(batch, features, labels)
 
     def _open(self) -> Any:
         from pyarrow import parquet
 
-        return parquet.ParquetFile(self._path)
+        with reading(f"{self._path} is not a Parquet file, or is damaged"):
+            return parquet.ParquetFile(self._path, metadata=self._metadata)
 
 
 class ParquetWriter(TableWriter):

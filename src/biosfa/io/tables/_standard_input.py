@@ -1,17 +1,16 @@
 """CSV from standard input: all of it, or line by line as it comes."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 
 from biosfa.exceptions import InputError
+from biosfa.io.tables._grammar import Grammar, UnclearHeader, read_head
+from biosfa.io.tables._lines import live_lines, whole_lines
 from biosfa.io.tables._table import Block, Cursor, Table
-from biosfa.io.tables._text import Grammar, UnclearHeader, is_comment, whole_lines
 
 STDIN = "-"  # what it is called among inputs
 NAME = "standard input"  # and in messages
-READ_BYTES = 2**20
 
 
 class StandardInput(Table):
@@ -29,17 +28,12 @@ class StandardInput(Table):
 
     def __init__(self, read: Callable[[], bytes], header: bool | None = None) -> None:
         self._next = read
-        head = b""
-        while all(is_comment(line) for line in head.splitlines()) and (lines := read()):
-            head += lines
-        while True:
-            try:
-                self._grammar = Grammar(NAME, head, header)
-                break
-            except UnclearHeader:
-                if not (lines := read()):
-                    raise
-                head += lines  # the line after it may tell
+        head = read_head(read)
+        try:
+            self._grammar = Grammar(NAME, head, header)
+        except UnclearHeader:
+            head += read()  # the line after it may tell
+            self._grammar = Grammar(NAME, head, header)
         self._head = head[self._grammar.offset :]
         self._read = False
         super().__init__(NAME, self._grammar.columns, None)
@@ -59,20 +53,9 @@ class StandardInput(Table):
 
 def standard_input(header: bool | None = None) -> StandardInput:
     """What comes in, in large blocks."""
-    return StandardInput(partial(whole_lines, sys.stdin.buffer), header)
+    return StandardInput(partial(whole_lines, sys.stdin.buffer, NAME), header)
 
 
 def live_input(descriptor: int, header: bool | None = None) -> StandardInput:
     """What comes in, as soon as a line is whole."""
-    rest = b""
-
-    def lines() -> bytes:
-        nonlocal rest
-        while data := os.read(descriptor, READ_BYTES):
-            whole, newline, rest = (rest + data).rpartition(b"\n")
-            if newline:
-                return whole + newline
-        last, rest = rest, b""
-        return last + b"\n" if last else b""
-
-    return StandardInput(lines, header)
+    return StandardInput(live_lines(descriptor, NAME), header)

@@ -1,9 +1,15 @@
 """Datasets of HDF5 and Zarr: files that hold several arrays under names."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from biosfa.exceptions import InputError
+from biosfa.io.tables._absent import check_hdf5, check_zarr
+from biosfa.io.tables._checks import check_real, reading, two_dimensions
 from biosfa.io.tables._table import Sliced, chosen
 
 COLUMNS = "columns"  # the attribute that has the names of the columns
@@ -21,31 +27,43 @@ def _module(name: str, extra: str) -> Any:
 def open_hdf5(path: Path, dataset: str | None) -> Sliced:
     """A dataset of an HDF5 file."""
     h5py = _module("h5py", "hdf5")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise InputError(f"{path} is not an HDF5 file, or is damaged: {error}") from None
     found: list[str] = []
-    file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
+    with reading(f"{path} is not an HDF5 file, or is damaged"):
+        file = h5py.File(path, "r")
+        file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
     name = chosen(path, dataset, found)
-    return Sliced(f"{path}::{name}", file[name], _names(file[name]))
+    return _opened(f"{path}::{name}", lambda: file[name], partial(check_hdf5, path=path))
 
 
 def open_zarr(path: Path, array: str | None) -> Sliced:
     """An array of a Zarr store."""
     zarr = _module("zarr", "zarr")
-    try:
+    with reading(f"{path} is not a Zarr store, or is damaged"):
         store = zarr.open(path, mode="r")
-    except Exception as error:  # whatever is found in its metadata
-        raise InputError(f"{path} is not a Zarr store, or is damaged: {error}") from None
-    if isinstance(store, zarr.Array):
-        return Sliced(str(path), store, _names(store))
-    found = sorted(name for name, item in store.members(max_depth=None) if isinstance(item, zarr.Array))
+        single = isinstance(store, zarr.Array)
+        members = [] if single else store.members(max_depth=None)
+        found = sorted(name for name, item in members if isinstance(item, zarr.Array))
+    if single:
+        return _opened(str(path), lambda: store, partial(check_zarr, folder=path))
     name = chosen(path, array, found)
-    return Sliced(f"{path}::{name}", store[name], _names(store[name]))
+    return _opened(f"{path}::{name}", lambda: store[name], partial(check_zarr, folder=path / name))
+
+
+def _opened(name: str, take: Callable[[], Any], check: Callable[[str, Any], None]) -> Sliced:
+    """An array of a store, after ``check`` has looked whether it is there, as a table."""
+    with reading(f"{name} is damaged"):
+        array = take()
+        two_dimensions(name, array.shape)
+        check_real(name, array.dtype)
+        check(name, array)
+        return Sliced(name, array, _names(array))
 
 
 def _names(array: Any) -> list[str] | None:
     """Names of columns that we have written beside an array."""
     names = array.attrs.get(COLUMNS)
-    return None if names is None or array.ndim != 2 or len(names) != array.shape[1] else [str(name) for name in names]
+    if isinstance(names, np.ndarray):
+        names = names.tolist()
+    if not isinstance(names, list) or array.ndim != 2 or len(names) != array.shape[1]:
+        return None
+    return [name.decode() if isinstance(name, bytes) else str(name) for name in names]

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from biosfa.exceptions import InputError
+from biosfa.io.tables._checks import MOST_COLUMNS, check_real, reading, two_dimensions
 from biosfa.typing import FloatArray
 
 Array = np.ndarray[Any, Any]
@@ -52,11 +53,19 @@ class Table(ABC):
     def __init__(self, name: str, columns: Sequence[str] | int, n_rows: int | None) -> None:
         self.name = name
         self.named = not isinstance(columns, int)
-        self.columns = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else [str(c) for c in columns]
-        repeated = [column for i, column in enumerate(self.columns) if column in self.columns[:i]]
-        if self.named and repeated:
-            raise InputError(f"{name} has several columns named {repeated[0]!r}")
         self.n_rows = n_rows
+        n_columns = columns if isinstance(columns, int) else len(columns)
+        if n_columns > MOST_COLUMNS:  # before there is a name for each
+            raise InputError(f"{name} has {n_columns:,} columns; at most {MOST_COLUMNS:,} can be read")
+        self.columns = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else [str(c) for c in columns]
+        if self.named and len(self.numbers) < n_columns:
+            repeated = next(column for i, column in enumerate(self.columns) if self.numbers[column] != i)
+            raise InputError(f"{name} has several columns named {repeated!r}")
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """Numbers of the columns by their names."""
+        return {column: i for i, column in enumerate(self.columns)}
 
     @abstractmethod
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
@@ -78,8 +87,7 @@ class Sliced(Table):
 
     def __init__(self, name: str, array: Any, columns: Sequence[str] | None = None) -> None:
         n_rows, n_columns = two_dimensions(name, array.shape)
-        if array.dtype.kind not in "fiub":
-            raise InputError(f"{name} holds {array.dtype}, not real numbers")
+        check_real(name, array.dtype)
         super().__init__(name, n_columns if columns is None else columns, n_rows)
         self._array = array
 
@@ -87,18 +95,9 @@ class Sliced(Table):
         """Slices of the array."""
         assert self.n_rows is not None
         for begin in range(cursor[0] if cursor else 0, self.n_rows, size):
-            try:
+            with reading(f"{self.name}, row {begin} or after: it cannot be read"):
                 rows = np.asarray(self._array[begin : begin + size])
-            except (OSError, RuntimeError, ValueError) as error:
-                raise InputError(f"{self.name}, row {begin}: it cannot be read ({error})") from None
             yield split(rows.reshape(len(rows), -1), features, labels, begin)
-
-
-def two_dimensions(name: str, shape: tuple[int, ...]) -> tuple[int, int]:
-    """Rows and columns of an array; one dimension is one column."""
-    if len(shape) not in (1, 2):
-        raise InputError(f"{name} has the shape {shape}: rows of samples are needed, (n_samples, n_features)")
-    return shape[0], 1 if len(shape) == 1 else shape[1]
 
 
 def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
@@ -128,7 +127,8 @@ def row_cursor(begin: int, row: int) -> Cursor:
 def to_floats(rows: Array) -> FloatArray:
     """Float32 stays what it is, all else becomes float64; contiguous, in the machine's byte order."""
     dtype = np.float32 if rows.dtype.kind == "f" and rows.dtype.itemsize == 4 else np.float64
-    floats: FloatArray = np.ascontiguousarray(rows, dtype=dtype)
+    with np.errstate(over="ignore"):  # a longer float that does not fit is infinite, which is an error of its own
+        floats: FloatArray = np.ascontiguousarray(rows, dtype=dtype)
     return floats
 
 

@@ -1,0 +1,83 @@
+"""Lines of text in blocks. Lines end with LF, CR LF or CR."""
+
+import os
+from collections.abc import Callable
+from typing import IO
+
+from biosfa.exceptions import InputError
+
+BLOCK_BYTES = 2**22  # of a block, at least
+BLOCK_LINES = 64  # in it, unless they are very long
+READ_BYTES = 2**20  # of a pipe, at most
+LONGEST_LINE = 2**26  # bytes
+BLANK = b" \r\n"  # what blank lines are made of; tabs are cells without a value
+
+
+def count_lines(text: bytes) -> int:
+    """How many lines end in a text."""
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
+def blank_lines(text: bytes) -> bytes:
+    """The blank lines at the beginning of a text."""
+    blank = text[: len(text) - len(text.lstrip(BLANK))]
+    return blank[: max(blank.rfind(b"\n"), blank.rfind(b"\r")) + 1]
+
+
+def whole_lines(file: IO[bytes], name: str, line_bytes: int = 0) -> bytes:
+    """The next block of a file, empty at its end; it ends where a line does that is not blank.
+
+    So blank lines stand before the line that follows them, and those that nothing follows are at the end of the file.
+    Where a block ends depends only on where it begins, and on ``line_bytes``, how long lines are, more or less: few
+    blocks of long lines are read faster than many.
+    """
+    size = min(max(BLOCK_BYTES, BLOCK_LINES * line_bytes), LONGEST_LINE)
+    block = file.read(size)
+    if len(block) < size or _ends_filled(block):
+        return block
+    whole = bytearray(block)
+    while line := file.readline(LONGEST_LINE):
+        whole += line
+        if len(whole) > size + LONGEST_LINE:
+            raise _too_long(name)
+        if line.endswith(b"\n") and line.strip(BLANK):
+            break
+    return bytes(whole)
+
+
+def live_lines(descriptor: int, name: str) -> Callable[[], bytes]:
+    """What gives the lines that a pipe brings as soon as they are whole, nothing at its end; blocks end as above."""
+    pieces: list[bytes] = []  # what has come of an unfinished line, and blank lines before it
+    filled = False  # whether there is more than blanks in them
+
+    def lines() -> bytes:
+        nonlocal filled
+        n_bytes = sum(map(len, pieces))
+        while data := os.read(descriptor, READ_BYTES):
+            pieces.append(data)
+            n_bytes += len(data)
+            end = data.rfind(b"\n") + 1
+            if end and (filled or data[:end].strip(BLANK)):
+                text = b"".join(pieces)
+                whole = text[: len(text) - len(data) + end]
+                end = whole.index(b"\n", len(whole.rstrip(BLANK))) + 1
+                pieces[:] = [text[end:]]
+                filled = bool(pieces[0].strip(BLANK))
+                return text[:end]
+            filled = filled or bool(data.strip(BLANK))
+            if n_bytes > LONGEST_LINE:
+                raise _too_long(name)
+        last = b"".join(pieces)
+        pieces.clear()
+        return last + b"\n" if last.strip(BLANK) else b""
+
+    return lines
+
+
+def _ends_filled(block: bytes) -> bool:
+    """Whether a block ends where a line does that is not blank."""
+    return block.endswith(b"\n") and block[len(block.rstrip(BLANK)) :].count(b"\n") == 1
+
+
+def _too_long(name: str) -> InputError:
+    return InputError(f"{name} has a line of more than {LONGEST_LINE:,} bytes; lines should end with a line feed (LF)")
