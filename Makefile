@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs bench bench-health bench-convergence bench-recordings bench-crashes clean clean-kernels
+.PHONY: demo test lint docs numbers bench bench-health bench-convergence bench-recordings bench-crashes clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -20,6 +20,9 @@ lint: $(VENV)/.installed-test
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 	@echo "site: docs/_build/html/index.html"
+
+numbers: $(VENV)/.installed
+	$(BIN)/python benchmarks/fill_numbers.py
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench.py

@@ -1,4 +1,4 @@
-"""How close outputs that cannot be negative come to the best there are: the numbers of docs/maths.md.
+"""How close outputs that cannot be negative come to the best there are: the numbers of docs/inside/maths.md.
 
 The objective is Eq. (9) of the paper over Y ≥ 0, on 400 pairs of samples of a direction that turns. It is minimised
 directly from five beginnings; linear outputs that are cut off at zero, best scaled, are what one would have otherwise.

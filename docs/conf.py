@@ -4,13 +4,23 @@ import biosfa
 
 project = "biosfa"
 author = "The biosfa developers"
+project_copyright = "The biosfa developers. BSD-3-Clause license"
 release = biosfa.__version__
+repository = "https://github.com/biosfa/biosfa"
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
 templates_path = ["_templates"]
 myst_heading_anchors = 3
 autosummary_generate = True
-autodoc_typehints = "none"  # numpydoc says them
+autodoc_typehints = "none"  # numpydoc has them
 numpydoc_show_class_members = False
 html_theme = "furo"
-html_title = "biosfa"
-exclude_patterns = ["_build", "_templates"]
+html_title = f"biosfa {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "source_repository": repository,
+    "source_branch": "main",
+    "source_directory": "docs/",
+    "footer_icons": [{"name": "Source", "url": repository, "html": "Source", "class": ""}],
+}
+exclude_patterns = ["_build", "_templates", "_ext"]

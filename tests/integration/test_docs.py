@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from biosfa.registry import EXPANSIONS, MODELS, SOLVERS, SUFFIXES
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 
 
@@ -47,11 +48,34 @@ def assert_said(found, said, command):
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        ("command.md", [*SUFFIXES, *(f"--solver {name}" for name in SOLVERS), *EXPANSIONS]),
-        ("choosing.md", [choice.name for choice in SOLVERS.values()]),
-        ("file-format.md", MODELS),
+        ("reference/command.md", [*SUFFIXES, *(f"--solver {name}" for name in SOLVERS), *EXPANSIONS]),
+        ("start/which-learner.md", [choice.name for choice in SOLVERS.values()]),
+        ("reference/file-format.md", MODELS),
     ],
 )
 def test_pages_name_what_there_is_to_choose_from(page, words):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     assert [word for word in words if word not in text] == []
+
+
+def test_numbers_of_pages_are_those_of_their_result_files():
+    numbers = runpy.run_path(str(ROOT / "benchmarks" / "fill_numbers.py"))
+    for page in numbers["pages"]():
+        text = page.read_text(encoding="utf-8")
+        assert text == numbers["filled"](text), f"{page} and its result files disagree: run make numbers"
+
+
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        if target.startswith("http"):
+            continue
+        linked = page.parent / target
+        assert linked.exists(), f"{page} links to {target}"
+        if anchor and linked.suffix == ".md":
+            headings = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+            assert anchor[1:] in slugs, f"{page} links to {target}{anchor}"

@@ -1,6 +1,6 @@
 """One file for a model: arrays and JSON settings in the safetensors format, with a digest, written atomically.
 
-Reading runs no code from the file. The layout is described in ``docs/file-format.md``.
+Reading runs no code from the file. The layout is described in ``docs/reference/file-format.md``.
 """
 
 import hashlib
