@@ -36,7 +36,8 @@ def to_mathml(node: nodes.math | nodes.math_block, display: str) -> str:
 
 def visit_inline(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula within a line."""
-    self.body.append(to_mathml(node, "inline") + "\u2060")  # a word joiner: no line begins with a comma
+    # a word joiner, and CSS that forbids a break before it: no line begins with the comma after a formula
+    self.body.append(f'<span class="math">{to_mathml(node, "inline")}\u2060</span>')
     raise nodes.SkipNode
 
 
