@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.application import Sphinx
-from sphinx.errors import ExtensionError
+from sphinx.errors import SphinxError
 from sphinx.writers.html5 import HTML5Translator
 
 MATHML = "http://www.w3.org/1998/Math/MathML"
@@ -22,10 +22,10 @@ def to_mathml(node: nodes.math | nodes.math_block, display: str) -> str:
     try:
         tree = ElementTree.fromstring(convert(latex, display=display))
     except Exception as error:  # the converter raises many kinds, and leaves "&" of an unknown environment as it is
-        raise ExtensionError(f"{place} cannot be converted to MathML ({error!r})") from error
+        raise SphinxError(f"{place} cannot be converted to MathML ({error!r})") from error
     for element in tree.iter():
         if (element.text or "").startswith("\\"):  # the converter passes on a command that it does not know
-            raise ExtensionError(f"{place} has the unknown command {element.text}")
+            raise SphinxError(f"{place} has the unknown command {element.text}")
         if "columnalign" in element.attrib:  # which browsers ignore
             element.set("style", f"text-align: {element.attrib.pop('columnalign')}; padding-inline: 0")
         if element.tag == MO and (element.text == "/" or (element.text or "").isalpha()):  # "tr" is no relation
