@@ -40,7 +40,7 @@ bench-crashes: $(VENV)/.installed
 	$(BIN)/python benchmarks/crashes.py
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist docs/_build docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 clean-kernels:

@@ -1,15 +1,21 @@
 """How the site is built: ``make docs``."""
 
+import sys
+from pathlib import Path
+
 import biosfa
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "biosfa"
 author = "The biosfa developers"
 project_copyright = "The biosfa developers. BSD-3-Clause license"
 release = biosfa.__version__
 repository = "https://github.com/biosfa/biosfa"
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+extensions = ["myst_parser", "mathml", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
 templates_path = ["_templates"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc has them
 numpydoc_show_class_members = False

@@ -2,8 +2,10 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 import biosfa
 
 SOURCE = Path(biosfa.__file__).parent
+ROOT = Path(__file__).parents[2]
 
 
 def room_of(parts):
@@ -31,6 +34,15 @@ def private_names_of_other_rooms():
 
 def test_no_module_takes_a_private_name_of_another_room():
     assert list(private_names_of_other_rooms()) == []
+
+
+def test_the_table_of_rooms_is_the_import_contract():
+    page = (ROOT / "docs" / "inside" / "architecture.md").read_text(encoding="utf-8")
+    rows = page.split("| room | contents |\n|---|---|\n")[1].split("\n\n")[0].splitlines()
+    rooms = [set(re.findall(r"`(\w+)(?:/|\.py)`", row)) for row in rows]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    assert rooms == [set(layer.split(" | ")) for layer in layers]
 
 
 def test_every_public_name_is_reached_from_the_package():

@@ -78,7 +78,7 @@ class BioSFA(NetworkEstimator):
         Directions in the expanded signal, in order of slowness, each of unit variance on the stream.
     delta_values_ : array of shape (n_components,)
         Slowness of the features: what the present weights make of some 2000 pairs of consecutive samples from the last
-        third of the stream, to about 3%. For that of some data, see :func:`biosfa.metrics.slowness`.
+        third of the stream, to some percent. For that of some data, see :func:`biosfa.metrics.slowness`.
     constraint_error_ : float
         ‖⟨yyᵀ⟩ − I‖²/k of the outputs y on the same pairs; 0 when the network has converged. NaN for "nonnegative".
     W_, M_ : arrays of shape (n_components, m) and (n_components, n_components)

@@ -67,7 +67,7 @@ class OnlineSFA(NetworkEstimator):
         Directions in the expanded signal, in order of slowness, each of unit variance on the stream.
     delta_values_ : array of shape (n_components,)
         Slowness of the features: what the present weights make of some 2000 pairs of consecutive samples from the last
-        third of the stream, to about 3%. For that of some data, see :func:`biosfa.metrics.slowness`.
+        third of the stream, to some percent. For that of some data, see :func:`biosfa.metrics.slowness`.
     constraint_error_ : float
         ‖⟨yyᵀ⟩ − I‖²/k of the network's own outputs y on the same pairs, before these are brought to unit variance; 0
         when the network has converged.

@@ -108,7 +108,7 @@ def _recur(
     k, n = len(M_inv), len(starts)
     x_share, x_prev_share = shares(mode.rule)
     share_x, share_x_prev = products.dtype.type(x_share), products.dtype.type(x_prev_share)
-    # within a block sums are in the precision of W; M and its inverse, which they are added to, are float64
+    # within a block sums are in the precision of W; M, which they are added to, is float64
     Y_bar = np.zeros((n, k), products.dtype)
     lateral = np.zeros(n)
     a, y, a_after, scratch = np.empty_like(y_prev), np.empty_like(y_prev), np.empty_like(y_prev), np.empty_like(y_prev)
