@@ -43,8 +43,8 @@ def measure(problem: Problem, X: np.ndarray, n: int, net: NetworkEstimator, exac
     watch = net.watch()
     n_pairs = net._gauge.expanded(net._signal.expand).shape[0] // 2
     print(
-        f"{problem.m:4}{k:4}{n:9,} {type(net).__name__:10} slowness larger by {excess:8.1%}, watch says {watch.excess:8.1%} and "
-        f"changes by {watch.change:7.1%}; constraint error {watch.constraint_error:8.2g} ({true:8.2g})"
+        f"{problem.m:4}{k:4}{n:9,} {type(net).__name__:10} slowness larger by {excess:8.1%}, "
+        f"watch says {watch.excess:8.1%} and changes by {watch.change:7.1%}; constraint error {watch.constraint_error:8.2g} ({true:8.2g})"
         f"{'  WARNS' if watch.warning else ''}",
         flush=True,
     )
@@ -65,7 +65,7 @@ def main() -> None:
     clear = [each for each in outcomes if each.true > each.floor]
     missed, false = sum(not each.warned for each in bad), sum(each.warned for each in good)
     right = sum(0.5 <= each.reported / each.true <= 2.0 for each in clear)
-    print(f"\nslowness more than {BAD:.0%} above that of exact SFA: {len(bad) - missed} of {len(bad)} warn (asked: 90%)")
+    print(f"\nslowness > {BAD:.0%} above that of exact SFA: {len(bad) - missed} of {len(bad)} warn (asked: 90%)")
     print(f"within {GOOD:.0%} of it: {false} of {len(good)} warn (asked: at most 5%)")
     print(f"constraint error within a factor 2, above 4(k + 1)/R: {right} of {len(clear)}")
     sys.exit(0 if missed <= 0.1 * len(bad) and false <= 0.05 * len(good) else 1)

@@ -30,8 +30,8 @@ LATERAL_MAX = 0.3  # of the automatic rate of M, times the root of the number of
 VARIANCE_MIN, VARIANCE_MAX = 1e-6, 100.0
 
 # The slow features are stable for τ < ½ + 1/D, or ¼ + 1/D with interneurons, D = (λ_1 − λ_k)²/λ_1λ_k with the
-# eigenvalues λ = 4 − δ of M, see docs/inside/maths.md. Near that limit noise is amplified: a fifth of 1/D is taken, or what is
-# always stable. Early, M is noise as much as anything, and its spread counts less.
+# eigenvalues λ = 4 − δ of M, see docs/inside/maths.md. Noise is amplified near that limit: a fifth of 1/D is taken, or
+# what is always stable. Early, M is noise as much as anything, and its spread counts less.
 STABLE_SHARE = 0.2
 LEAST_TAU, LARGEST_TAU = 0.2, 1e9  # the latter in place of infinity, which files cannot hold
 NOISY_SAMPLES = 20_000
