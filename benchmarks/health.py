@@ -43,9 +43,9 @@ def measure(problem: Problem, X: np.ndarray, n: int, net: NetworkEstimator, exac
     watch = net.watch()
     n_pairs = net._gauge.expanded(net._signal.expand).shape[0] // 2
     print(
-        f"{problem.m:4}{k:4}{n:9,} {type(net).__name__:10} slowness larger by {excess:8.1%}, "
-        f"watch says {watch.excess:8.1%} and changes by {watch.change:7.1%}; constraint error {watch.constraint_error:8.2g} ({true:8.2g})"
-        f"{'  WARNS' if watch.warning else ''}",
+        f"{problem.m:4}{k:4}{n:10,} {type(net).__name__:10} slowness larger by {excess:8.1%}; watch: larger by "
+        f"{watch.excess:8.1%}, changes by {watch.change:7.1%}, constraint error {watch.constraint_error:8.2g} "
+        f"({true:8.2g}){'  WARNS' if watch.warning else ''}",
         flush=True,
     )
     return Outcome(excess, watch.warning is not None, watch.constraint_error, true, 4 * (k + 1) / n_pairs)
