@@ -3,13 +3,15 @@
 from collections.abc import Iterable
 
 SHOWN = 8
-LONGEST = 200  # characters of what others have written, in a message
+LETTERS = 200  # of what others have written, in a message
+NAME_LETTERS = 60  # of a name among several
 
 
 def listed(names: Iterable[object]) -> str:
     """The first few of some names, and how many more there are."""
     words = [str(name) for name in names]
-    return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
+    shown = ", ".join(shortened(word, NAME_LETTERS) for word in words[:SHOWN])
+    return shown + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
 def counted(n: int, noun: str) -> str:
@@ -32,6 +34,11 @@ def first_line(error: BaseException) -> str:
     return shortened(shown)
 
 
-def shortened(words: str) -> str:
+def quoted(word: str) -> str:
+    """A name or a cell as it is shown in a message."""
+    return shortened(repr(word))
+
+
+def shortened(words: str, letters: int = LETTERS) -> str:
     """The beginning of a text that may be long."""
-    return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"
+    return words if len(words) <= letters else f"{words[:letters]}…"

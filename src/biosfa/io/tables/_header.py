@@ -47,7 +47,7 @@ def is_header(cells: list[str], following: list[str] | None, missing: Collection
     over_data = any(kind is Kind.WORD and under is Kind.DATUM for kind, under in zip(kinds, below, strict=True))
     beside = [cell for kind, cell in zip(kinds, cells, strict=True) if kind is Kind.DATUM]
     if over_data and Kind.ODD not in kinds and all(cell.isdecimal() for cell in beside):
-        numbers = [int(cell) for cell in beside]
+        numbers = [float(cell) for cell in beside]
         return True if numbers == sorted(set(numbers)) else None
     return None
 
