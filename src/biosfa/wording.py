@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 
 SHOWN = 8
-LONGEST = 200  # characters of what others have written, in a message
+LETTERS = 200  # of what others have written, in a message
+NAME_LETTERS = 60  # of a name among several
 # Characters that do something to a terminal or to the text around them: controls, halves of characters, other ends of
 # lines, and marks that turn the direction of writing.
 ACTING = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -17,8 +18,8 @@ def printable(text: object) -> str:
 
 def listed(names: Iterable[object]) -> str:
     """The first few of some names, and how many more there are."""
-    words = list(names)
-    shown = ", ".join(map(printable, words[:SHOWN]))
+    words = [printable(name) for name in names]
+    shown = ", ".join(shortened(word, NAME_LETTERS) for word in words[:SHOWN])
     return shown + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
@@ -41,6 +42,11 @@ def first_line(error: BaseException) -> str:
     return shortened(printable(words))
 
 
-def shortened(words: str) -> str:
+def quoted(word: str) -> str:
+    """A name or a cell as it is shown in a message."""
+    return shortened(repr(word))
+
+
+def shortened(words: str, letters: int = LETTERS) -> str:
     """The beginning of a text that may be long."""
-    return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"
+    return words if len(words) <= letters else f"{words[:letters]}…"

@@ -18,7 +18,11 @@ from biosfa.io import open_stream
         ("t,1,2\n0,3,4\n", ["t", "1", "2"], [3, 4]),  # words over numbers are names
         (",1,2\n0,3,4\n", ["x0", "x1", "x2"], [1, 2]),  # a missing value
         ("NaT,1,2\n0,3,4\n", ["x0", "x1", "x2"], [1, 2]),
-        (",0,1,2\n0,5,6,7\n1,8,9,10\n", ["0", "1", "2"], [6, 7]),  # a frame without names, as pandas writes it
+        ("1,2,3\n4,5,6\n", ["x0", "x1", "x2"], [2, 3]),
+        ("1,<NA>,2\n0,3,4\n", ["x0", "x1", "x2"], None),
+        (".,1,2\n0,3,4\n", ["x0", "x1", "x2"], [1, 2]),
+        ("time,400,401\n0,3,4\n", ["time", "400", "401"], [3, 4]),
+        ("x,2theta,3d\n0,3,4\n", ["x", "2theta", "3d"], [3, 4]),
     ],
 )
 def test_a_first_line_is_a_header_or_a_sample(text, names, first, tmp_path):
@@ -26,7 +30,37 @@ def test_a_first_line_is_a_header_or_a_sample(text, names, first, tmp_path):
     path.write_text(text)
     stream = open_stream(path, columns=[1, 2])
     assert stream.feature_names == names[1:]
-    np.testing.assert_array_equal(next(iter(stream)).samples[0], first)
+    if first is None:  # it is a sample with a missing value
+        with pytest.raises(InputError, match="line 1, column 'x1': nan"):
+            next(iter(stream))
+    else:
+        np.testing.assert_array_equal(next(iter(stream)).samples[0], first)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1,0x10,3\n4,5,6\n",
+        "1,1e,3\n4,5,6\n",
+        "true,1,2\n0,3,4\n",
+        "ERR,5,2\n1,2,3\n",  # numbers that do not go up are no names
+        "0x10,0x20\n0x11,0x21\n",
+        "run1,0x10\nrun2,0x11\n",
+        "0,1,2\n5,6,7\n",  # a frame without names, as pandas writes it, or a sample
+        ",0,1\n0,5,6\n",
+        ",0\n0,5\n",
+        "a," + 5000 * "9" + ",1\n1,2,3\n",
+    ],
+)
+def test_no_row_and_no_column_is_lost_to_a_header_that_may_be_none(text, tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"not clear whether line 1 is a header.*--header.*--no-header") as caught:
+        open_stream(path)
+    assert "\n" not in str(caught.value)
+    n_columns = text.splitlines()[0].count(",") + 1
+    assert open_stream(path, header=False).n_features == n_columns
+    assert open_stream(path, header=True).n_features == n_columns - text.startswith(",")  # an index has no name
 
 
 def test_an_unclear_first_line_is_asked_about(tmp_path):

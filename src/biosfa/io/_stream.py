@@ -17,7 +17,7 @@ from biosfa.io._time import JumpError, describe_jump, to_seconds
 from biosfa.io.tables import Block, Frame, Sliced, Table, Wrong, is_table, open_table
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import BoolArray, Float64Array
-from biosfa.wording import listed
+from biosfa.wording import listed, quoted
 
 CHUNK_BYTES = 2**23
 CHUNK_ROWS = 64  # at least, however many columns there are
@@ -245,7 +245,7 @@ class Stream:
             if np.isnan(value)
             else ", which is no measurement"
         )
-        where = f"{table.name}, {table.counts} {block.place(row)}, column {self.feature_names[column]!r}"
+        where = f"{table.name}, {table.counts} {block.place(row)}, column {quoted(self.feature_names[column])}"
         return Wrong(row, f"{where}: {value}{advice}")
 
     def _open(self, index: int) -> Table:
@@ -409,7 +409,7 @@ def _distinct(table: Table, features: list[int]) -> list[int]:
     seen: set[int] = set()
     for i in features:
         if i in seen:
-            raise InputError(f"columns (--columns) has {table.columns[i]!r} of {table.name} more than once")
+            raise InputError(f"columns (--columns) has {quoted(table.columns[i])} of {table.name} more than once")
         seen.add(i)
     return features
 

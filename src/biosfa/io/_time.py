@@ -1,12 +1,13 @@
 """Times of rows: numbers, dates or durations as seconds, and steps that are gaps."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from biosfa.exceptions import InputError
 from biosfa.typing import Float64Array
-from biosfa.wording import duration
+from biosfa.wording import duration, shortened
 
 
 def to_seconds(time: np.ndarray[Any, Any]) -> Float64Array:
@@ -20,19 +21,22 @@ def to_seconds(time: np.ndarray[Any, Any]) -> Float64Array:
         return time.astype(np.float64)
     except (ValueError, TypeError):
         pass
-    dates = np.array([_date(value) for value in time], dtype="datetime64[ns]")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # NumPy reads time zones, and warns that it does not keep them
+        dates = np.array([_date(value) for value in time], dtype="datetime64[ns]")
     if np.isnat(dates).all():
+        first = shortened(repr(time[0]))
         raise InputError(
-            f"the column of time has {time[0]!r}, which is neither a number nor a date such as 2026-11-16 12:30:00"
+            f"the column of time has {first}, which is neither a number nor a date such as 2026-11-16 12:30:00"
         )
     return to_seconds(dates)
 
 
 def _date(value: Any) -> np.datetime64:
-    """A word as a date; one that is none is a missing time."""
+    """A word as a date; one that is none is a missing time, and so are words such as now that NumPy knows."""
     try:
-        return np.datetime64(value, "ns")
-    except (ValueError, TypeError):
+        return np.datetime64(value if str(value)[:1].isdecimal() else "NaT", "ns")
+    except (ValueError, TypeError, OverflowError):
         return np.datetime64("NaT", "ns")
 
 

@@ -13,39 +13,43 @@ from biosfa.exceptions import AbsentDataWarning, InputError
 from biosfa.io.tables._checks import check_stored, files_in
 from biosfa.wording import counted
 
+SPARSEST = 10  # one chunk of so many must be there, at least
+DEEPEST = 3  # so many virtual datasets may be made of one another
 CHUNK = re.compile(r"(?:c[./])?(\d+(?:[./]\d+)*)")  # names of the files that hold the chunks of a Zarr array
 
 
-def check_hdf5(name: str, dataset: Any, path: Path, _within: tuple[str, ...] = ()) -> None:
+def check_hdf5(name: str, dataset: Any, path: Path, depth: int = 0) -> None:
     """Raise InputError if parts of a dataset were never written, or are in files that are not there.
 
-    Missing values stand for them where the fill value is NaN; that needs no word here.
+    Missing values stand for them where the fill value is NaN; that needs no word here. ``depth`` counts the virtual
+    datasets that this one is a source of.
     """
     layout = dataset.id.get_create_plist()
     if layout.get_external_count():
         raise InputError(f"{name} keeps its data in other files: copy it into one file, for example with h5repack")
     if dataset.is_virtual:
-        _check_sources(name, dataset, path, _within)
+        _check_sources(name, dataset, path, depth)
         return
     stored = min(dataset.id.get_storage_size(), path.stat().st_size)
     marked = _is_nan(dataset.fillvalue)
-    itemsize = dataset.id.get_type().get_size()
-    if dataset.chunks and not marked:
+    if dataset.chunks:
         n_chunks = prod(starmap(_n_parts, zip(dataset.shape, dataset.chunks, strict=True)))
-        absent = n_chunks - dataset.id.get_num_chunks()
-        if absent > 0:
+        present = dataset.id.get_num_chunks()
+        if present < n_chunks and not marked:
             raise InputError(
-                f"{name}: {absent:,} of {counted(n_chunks, 'chunk')} were never written, and would be read as "
-                f"{dataset.fillvalue}; write them, or choose NaN as the fill value"
+                f"{_absent(name, present, n_chunks)} would be read as {dataset.fillvalue}: write them, or give the "
+                "dataset the fill value NaN"
             )
+        _check_chunks(name, present, n_chunks)
+    itemsize = dataset.id.get_type().get_size()
     check_stored(name, dataset.shape, itemsize, stored, packed=marked or layout.get_nfilters() > 0)
 
 
-def _check_sources(name: str, dataset: Any, path: Path, within: tuple[str, ...]) -> None:
+def _check_sources(name: str, dataset: Any, path: Path, depth: int) -> None:
     """Look for all that a virtual dataset is made of."""
     h5py = import_module("h5py")
-    if name in within:
-        raise InputError(f"{name} is a virtual dataset that is made of itself")
+    if depth == DEEPEST:  # or it is made of itself
+        raise InputError(f"{name} is a virtual dataset within {depth} others: copy it into a plain one")
     covered = 0
     for source in dataset.virtual_sources():
         place = f"{source.file_name}::{source.dset_name}"
@@ -61,7 +65,7 @@ def _check_sources(name: str, dataset: Any, path: Path, within: tuple[str, ...])
             found = opened.get(source.dset_name)
             if not isinstance(found, h5py.Dataset) or found.shape is None:
                 raise InputError(f"{name} is a virtual dataset, and its source {place} is not there")
-            check_hdf5(f"{file}::{source.dset_name}", found, file, (*within, name))
+            check_hdf5(f"{file}::{source.dset_name}", found, file, depth + 1)
             if _grows(source.vspace):  # it is as long as its source
                 return
             n_values = source.vspace.get_select_npoints()
@@ -99,21 +103,31 @@ def check_zarr(name: str, array: Any, folder: Path) -> None:
     n_chunks = prod(grid)
     present, stored = 0, 0
     for file in files_in(folder):
-        found = CHUNK.fullmatch(os.path.relpath(file.path, folder).replace(os.sep, "/"))
+        found = CHUNK.fullmatch(file.path.removeprefix(f"{folder}{os.sep}").replace(os.sep, "/"))
         place = [int(number) for number in re.split("[./]", found[1])] if found else []
         if len(place) == len(grid) and all(i < n for i, n in zip(place, grid, strict=True)):
             present += 1
             stored += file.stat().st_size
+    _check_chunks(name, present, n_chunks)
     packed = present < n_chunks or bool(array.compressors) or bool(array.filters) or array.shards is not None
     check_stored(name, array.shape, array.dtype.itemsize, stored, packed=packed)
     if present < n_chunks and not _is_nan(array.fill_value):
         warnings.warn(
-            f"{name}: {n_chunks - present:,} of {counted(n_chunks, 'chunk')} are not stored, and are read as "
-            f"{array.fill_value}. Zarr leaves out chunks that hold nothing else; if this is a copy, see whether it is "
-            "whole",
+            f"{_absent(name, present, n_chunks)} are read as {array.fill_value}. Zarr leaves out chunks that hold "
+            "nothing else; if this is a copy, see whether it is whole",
             AbsentDataWarning,
             stacklevel=2,
         )
+
+
+def _check_chunks(name: str, present: int, n_chunks: int) -> None:
+    """Raise InputError if hardly a chunk is there: going through the others could take for ever."""
+    if present * SPARSEST < n_chunks:
+        raise InputError(f"{_absent(name, present, n_chunks)} are too many to be left out")
+
+
+def _absent(name: str, present: int, n_chunks: int) -> str:
+    return f"{name}: {n_chunks - present:,} of {counted(n_chunks, 'chunk')} are not stored, and"
 
 
 def _n_parts(size: int, part: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from biosfa.exceptions import InputError
 from biosfa.io.tables._table import Array, Block, Cursor, Table, row_cursor
 from biosfa.typing import FloatArray
+from biosfa.wording import quoted, shortened
 
 
 def _numbers() -> tuple[Callable[[Any], bool], ...]:
@@ -26,15 +27,24 @@ class ArrowTable(Table):
         super().__init__(name, columns, n_rows)
         self._types = list(types)
 
-    def check_numbers(self, features: list[int]) -> None:
-        """Raise InputError for a column that is to be a sample and holds no numbers: dates, words."""
+    def check_types(self, features: list[int], labels: list[int]) -> None:
+        """Raise InputError for a column that is to be a sample and holds dates or words, or a label and holds lists."""
+        from pyarrow import types
+
         number_kinds = _numbers()
         for i in features:
             if not any(is_kind(self._types[i]) for is_kind in number_kinds):
                 raise InputError(
-                    f"{self.name}, column {self.columns[i]!r}: {self._types[i]} is not a number; choose others with "
-                    "columns (--columns), or say that it is time or episodes (--time, --episodes)"
+                    f"{self._described(i)} is not a number; choose others with columns (--columns), or say that it is "
+                    "time or episodes (--time, --episodes)"
                 )
+        for i in labels:
+            if types.is_nested(self._types[i]):
+                raise InputError(f"{self._described(i)} is neither time nor episodes")
+
+    def _described(self, number: int) -> str:
+        """A column and its type, in words."""
+        return f"{self.name}, column {quoted(self.columns[number])}: {shortened(str(self._types[number]))}"
 
     def cells(self, batch: Any, features: list[int], labels: list[int]) -> tuple[FloatArray, list[Array]]:
         """Samples and labels of some rows."""
@@ -64,7 +74,7 @@ class Frame(ArrowTable):
 
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
         """Slices of the frame."""
-        self.check_numbers(features)
+        self.check_types(features, labels)
         for begin in range(cursor[0] if cursor else 0, self._table.num_rows, size):
             samples, found = self.cells(self._table.slice(begin, size), features, labels)
             after = (begin + len(samples),)

@@ -15,7 +15,7 @@ from biosfa.io.tables._header import NUMBER, is_header
 from biosfa.io.tables._lines import BLANK, blank_lines, count_lines
 from biosfa.io.tables._table import Array, Block, Cursor, Wrong
 from biosfa.typing import FloatArray
-from biosfa.wording import shortened
+from biosfa.wording import quoted, shortened
 
 MANY_CELLS = 20  # without a number among them: the column holds something else
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -199,7 +199,7 @@ class Grammar:
             if len(filled) >= MANY_CELLS and not any(map(self._is_number, filled)):
                 raise InputError(
                     f"{self.name}, column {self._column_name(other)}: there are no numbers in it, but words such as "
-                    f"{shortened(repr(filled[0]))}; choose others with columns (--columns), or say that it is time or "
+                    f"{quoted(filled[0])}; choose others with columns (--columns), or say that it is time or "
                     "episodes (--time, --episodes)"
                 )
         column = self._column_name(feature)
@@ -211,14 +211,14 @@ class Grammar:
                 'missing="break" (--missing break) take it for a gap'
             )
         where = f"{self.name}, line {self._line_of_row(lines, line, 0, row)}"
-        return Wrong(row, f"{where}, column {column}: {shortened(repr(cell))} is not a number; {advice}")
+        return Wrong(row, f"{where}, column {column}: {quoted(cell)} is not a number; {advice}")
 
     def _is_number(self, cell: str) -> bool:
         """Whether a cell is a number, or a mark of a missing value."""
         return cell in self._missing or NUMBER.fullmatch(cell) is not None
 
     def _column_name(self, number: int) -> str:
-        return shortened(repr(self.columns[number])) if isinstance(self.columns, list) else str(number)
+        return quoted(self.columns[number]) if isinstance(self.columns, list) else str(number)
 
     def _line_error(self, message: str, lines: bytes, line: int) -> "LineError":
         """Arrow's message with the name of the file and the number of the line."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from enum import Enum, auto
 
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
+NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity|nan)", re.IGNORECASE | re.ASCII)
 CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?"
 DATE = re.compile(  # 2026-11-16, 2026-11-16T12:30:00Z, 16.11.2026 12:30, 11/16/26, 12:30:00.5
     rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}})"
@@ -47,7 +47,7 @@ def is_header(cells: list[str], following: list[str] | None, missing: Collection
     over_data = any(kind is Kind.WORD and under is Kind.DATUM for kind, under in zip(kinds, below, strict=True))
     beside = [cell for kind, cell in zip(kinds, cells, strict=True) if kind is Kind.DATUM]
     if over_data and Kind.ODD not in kinds and all(cell.isdecimal() for cell in beside):
-        numbers = [int(cell) for cell in beside]
+        numbers = [float(cell) for cell in beside]
         return True if numbers == sorted(set(numbers)) else None
     return None
 

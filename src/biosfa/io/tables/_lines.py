@@ -1,6 +1,5 @@
 """Lines of text in blocks. Lines end with LF, CR LF or CR."""
 
-import os
 from collections.abc import Callable
 from typing import IO
 
@@ -8,7 +7,6 @@ from biosfa.exceptions import InputError
 
 BLOCK_BYTES = 2**22  # of a block, at least
 BLOCK_LINES = 64  # in it, unless they are very long
-READ_BYTES = 2**20  # of a pipe, at most
 LONGEST_LINE = 2**26  # bytes
 BLANK = b" \r\n"  # what blank lines are made of; tabs are cells without a value
 
@@ -45,15 +43,19 @@ def whole_lines(file: IO[bytes], name: str, line_bytes: int = 0) -> bytes:
     return bytes(whole)
 
 
-def live_lines(descriptor: int, name: str) -> Callable[[], bytes]:
-    """What gives the lines that a pipe brings as soon as they are whole, nothing at its end; blocks end as above."""
+def live_lines(read: Callable[[], bytes], name: str) -> Callable[[], bytes]:
+    """What gives lines as soon as they are whole, where ``read`` gives what has come, and nothing at the end.
+
+    They end where a line does that is not blank, as above. Every byte is copied a few times, however many readings a
+    line takes.
+    """
     pieces: list[bytes] = []  # what has come of an unfinished line, and blank lines before it
     filled = False  # whether there is more than blanks in them
 
     def lines() -> bytes:
         nonlocal filled
         n_bytes = sum(map(len, pieces))
-        while data := os.read(descriptor, READ_BYTES):
+        while data := read():
             pieces.append(data)
             n_bytes += len(data)
             end = data.rfind(b"\n") + 1

@@ -40,7 +40,7 @@ class Parquet(ArrowTable):
 
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
         """Batches, from the group of rows on that has the first row wanted."""
-        self.check_numbers(features)
+        self.check_types(features, labels)
         begin = cursor[0] if cursor else 0
         first = int(np.searchsorted(self._group_ends, begin, side="right"))
         with self._open() as file:

@@ -1,5 +1,6 @@
 """CSV from standard input: all of it, or line by line as it comes."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,6 +12,7 @@ from biosfa.io.tables._table import Block, Cursor, Table
 
 STDIN = "-"  # what it is called among inputs
 NAME = "standard input"  # and in messages
+READ_BYTES = 2**20  # of a pipe, at most
 
 
 class StandardInput(Table):
@@ -58,4 +60,4 @@ def standard_input(header: bool | None = None) -> StandardInput:
 
 def live_input(descriptor: int, header: bool | None = None) -> StandardInput:
     """What comes in, as soon as a line is whole."""
-    return StandardInput(live_lines(descriptor, NAME), header)
+    return StandardInput(live_lines(partial(os.read, descriptor, READ_BYTES), NAME), header)

@@ -10,6 +10,7 @@ import numpy as np
 from biosfa.exceptions import InputError
 from biosfa.io.tables._absent import check_hdf5, check_zarr
 from biosfa.io.tables._checks import check_real, reading, two_dimensions
+from biosfa.io.tables._heaps import check_heaps
 from biosfa.io.tables._table import Sliced, chosen
 
 COLUMNS = "columns"  # the attribute that has the names of the columns
@@ -27,12 +28,18 @@ def _module(name: str, extra: str) -> Any:
 def open_hdf5(path: Path, dataset: str | None) -> Sliced:
     """A dataset of an HDF5 file."""
     h5py = _module("h5py", "hdf5")
-    found: list[str] = []
+    visited: list[str | bytes] = []
     with reading(f"{path} is not an HDF5 file, or is damaged"):
         file = h5py.File(path, "r")
-        file.visititems(lambda name, item: found.append(name) if isinstance(item, h5py.Dataset) else None)
-    name = chosen(path, dataset, found)
-    return _opened(f"{path}::{name}", lambda: file[name], partial(check_hdf5, path=path))
+        file.visititems(lambda name, item: visited.append(name) if isinstance(item, h5py.Dataset) else None)
+    name = chosen(path, dataset, [name for name in visited if isinstance(name, str)])  # bytes are not UTF-8
+
+    def check(label: str, array: Any) -> None:
+        check_hdf5(label, array, path)
+        if COLUMNS in array.attrs:
+            check_heaps(path, file.id.get_create_plist().get_sizes()[1])  # names may be in one
+
+    return _opened(f"{path}::{name}", lambda: file[name], check)
 
 
 def open_zarr(path: Path, array: str | None) -> Sliced:

@@ -12,6 +12,7 @@ import numpy as np
 from biosfa.exceptions import InputError
 from biosfa.io.tables._checks import MOST_COLUMNS, check_real, reading, two_dimensions
 from biosfa.typing import FloatArray
+from biosfa.wording import listed, quoted
 
 Array = np.ndarray[Any, Any]
 Cursor = tuple[int, ...]  # where to go on in a table; () is its beginning
@@ -60,7 +61,7 @@ class Table(ABC):
         self.columns = [f"x{i}" for i in range(columns)] if isinstance(columns, int) else [str(c) for c in columns]
         if self.named and len(self.numbers) < n_columns:
             repeated = next(column for i, column in enumerate(self.columns) if self.numbers[column] != i)
-            raise InputError(f"{name} has several columns named {repeated!r}")
+            raise InputError(f"{name} has several columns named {quoted(repeated)}")
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -102,13 +103,13 @@ class Sliced(Table):
 
 def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
     """The one of several arrays that is meant."""
-    listed = ", ".join(found) or "none"
+    there = listed(found) or "none"
     if wanted is not None:
         if wanted.strip("/") not in found:
-            raise InputError(f"{path} has no array {wanted!r}; it has {listed}")
+            raise InputError(f"{path} has no array {wanted!r}; it has {there}")
         return wanted.strip("/")
     if len(found) != 1:
-        raise InputError(f"{path} has several arrays, or none: say which, as in {path}::NAME; it has {listed}")
+        raise InputError(f"{path} has several arrays, or none: say which, as in {path}::NAME; it has {there}")
     return found[0]
 
 
