@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs numbers bench bench-health bench-convergence bench-recordings bench-crashes clean clean-kernels
+.PHONY: demo test lint docs numbers bench bench-health bench-convergence bench-recordings bench-crashes fuzz soak clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -36,8 +36,15 @@ bench-health: $(VENV)/.installed
 bench-recordings: $(VENV)/.installed
 	$(BIN)/python benchmarks/recordings.py
 
-bench-crashes: $(VENV)/.installed
-	$(BIN)/python benchmarks/crashes.py
+# These three take OPTIONS, as in: make fuzz OPTIONS="--minutes 5".
+bench-crashes: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/crashes.py $(OPTIONS)
+
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python -m tests.fuzzing $(OPTIONS)
+
+soak: $(VENV)/.installed
+	$(BIN)/python benchmarks/soak.py $(OPTIONS)
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,10 @@
+"""Damaged and made-up files by the thousand: whatever is in them, they are read or refused in one line.
+
+``python -m tests.fuzzing`` runs cases. The number of a case is its seed, which decides everything about it: which kind
+of file, what is odd about it, and how it is read. Every case runs in a child of a process that has imported and
+compiled everything, with limits on memory, time and the size of files.
+
+``sandbox`` runs a case and says what came of it, ``damage`` has ways to damage bytes and JSON, ``models``,
+``checkpoints``, ``results`` and ``tables`` say which files there are and how they are read, ``cases`` chooses among
+these, and ``campaign`` runs many cases and keeps those that found something.
+"""
