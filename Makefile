@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs numbers bench bench-health bench-convergence bench-recordings bench-crashes fuzz soak clean clean-kernels
+.PHONY: demo test lint docs numbers bench bench-health bench-convergence bench-recordings bench-crashes fuzz soak clean
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -49,9 +49,6 @@ soak: $(VENV)/.installed
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
-
-clean-kernels:
-	find src -name '*.nbi' -delete -o -name '*.nbc' -delete
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

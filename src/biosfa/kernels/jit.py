@@ -4,8 +4,15 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from numba import njit
+from numba.core import event
+from numba.core.dispatcher import Dispatcher
+
+from biosfa.kernels.cache import STORE, KernelCache
+from biosfa.kernels.notice import Notice
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+event.register("numba:compile", Notice(STORE))
 
 
 def jit(function: Function) -> Function:
@@ -13,9 +20,7 @@ def jit(function: Function) -> Function:
 
     NaN and Inf keep their meaning (no ``nnan``/``ninf``), because divergence is noticed by comparing with them.
     """
-    return njit(  # type: ignore[return-value]
-        cache=True,
-        nogil=True,
-        error_model="numpy",
-        fastmath={"reassoc", "contract", "nsz"},
-    )(function)
+    compiled = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function)
+    if isinstance(compiled, Dispatcher):  # with NUMBA_DISABLE_JIT it is the function itself
+        compiled._cache = KernelCache(function, STORE)
+    return compiled  # type: ignore[no-any-return]
