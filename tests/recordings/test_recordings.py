@@ -89,7 +89,7 @@ def test_gaps_names_and_constants(folder, X, tmp_path):
     (tmp_path / "jumps.csv").unlink()
     assert list(tmp_path.iterdir()) == []
     done = run(*arguments, "--missing", "break")
-    assert "gaps: 2 rows skipped, 4 pairs of consecutive rows parted" in done.stdout
+    assert "gaps: 2 rows skipped, 4 pairs of consecutive rows broken" in done.stdout
     assert "in 3 episodes" in done.stdout
     assert "rank 6 (flat: constant)" in done.stderr
     kept = np.delete(X, [700, 701, *range(9000, 9010)], axis=0)
