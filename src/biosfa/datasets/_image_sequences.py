@@ -43,13 +43,13 @@ class ImageSequences:
 
     Examples
     --------
-    >>> from biosfa import OnlineSFA
-    >>> from biosfa.datasets import image_sequences
-    >>> sequences = image_sequences(4, images="noise", side=8, chunk=2)
-    >>> net = OnlineSFA(3, random_state=0)
+    >>> from biosfa import SFA
+    >>> from biosfa.datasets import image_sequences, pink_noise
+    >>> sequences = image_sequences(4, images=pink_noise(1, side=256), side=8, chunk=2)
+    >>> sfa = SFA(3)
     >>> for frames in sequences:
-    ...     net = net.partial_fit(frames, lengths=sequences.lengths(frames))
-    >>> net.n_samples_seen_
+    ...     sfa = sfa.partial_fit(frames, lengths=sequences.lengths(frames))
+    >>> sfa.n_samples_seen_
     400
     """
 
