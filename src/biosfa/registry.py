@@ -22,16 +22,22 @@ class Choice(NamedTuple):
 
 # Learners by the name of the solver, as in ``--solver``.
 SOLVERS = {
-    "exact": Choice("biosfa.estimators", "SFA", "needs memory of m² for m (expanded) columns"),
-    "online": Choice("biosfa.estimators", "OnlineSFA", "natural gradient, for many columns and long recordings"),
-    "bio": Choice("biosfa.estimators", "BioSFA", "the paper's network with local rules, which needs many more samples"),
+    "exact": Choice(
+        "biosfa.estimators",
+        "SFA",
+        "the exact solution; its memory grows with the square of the number of columns, after expansion",
+    ),
+    "online": Choice(
+        "biosfa.estimators", "OnlineSFA", "learns by the natural gradient; for many columns and long recordings"
+    ),
+    "bio": Choice("biosfa.estimators", "BioSFA", "the paper's network with local rules; needs many more samples"),
 }
 ONLINE_SOLVERS = {name: choice for name, choice in SOLVERS.items() if name != "exact"}
 
 # Expansions of the (delayed) samples, as in ``expansion="quadratic"``. Each is a transformer that only needs the number
 # of columns to be fitted.
 EXPANSIONS = {
-    "quadratic": Choice("biosfa.signal", "QuadraticExpansion", "all products of two columns"),
+    "quadratic": Choice("biosfa.signal", "QuadraticExpansion", "use the columns and all products of two columns"),
 }
 
 # Where the estimators are that a model file may hold, by the name that the file has for them.

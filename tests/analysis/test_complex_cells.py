@@ -103,11 +103,11 @@ def test_half_width_of_known_curves():
 
 def test_wrong_shapes_are_said():
     form = QuadraticForm(np.eye(4), np.zeros(4), 0.0)
-    with pytest.raises(ValueError, match="no square number"):
+    with pytest.raises(ValueError, match="6 rows, not a square number"):
         analyse_unit(form, np.eye(6)[:, :4], 1.0)
     with pytest.raises(ValueError, match="orthonormal"):
         analyse_unit(form, np.ones((9, 4)), 1.0)
-    with pytest.raises(ValueError, match="does not have 10 monomials"):
+    with pytest.raises(ValueError, match="10 weights, but the quadratic expansion of 4 columns has 14 monomials"):
         quadratic_form(np.zeros(10), np.zeros(10), 4)
     with pytest.raises(ValueError, match="a list of images"):
         image_sequences(1, images=np.zeros((200, 200)))

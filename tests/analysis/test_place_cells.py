@@ -42,5 +42,5 @@ def test_positions_are_read_from_features_that_have_them():
     features = np.column_stack([position @ rng.standard_normal((2, 4)), rng.standard_normal(500)])
     assert decode_position(features[:400], position[:400], features[400:], position[400:]) < 0.1
     assert decode_position(features[:400, 4:], position[:400], features[400:, 4:], position[400:]) > 10
-    with pytest.raises(ValueError, match="a row for each of"):
+    with pytest.raises(ValueError, match="one row for each of the"):
         firing_maps(features, GRID)

@@ -47,5 +47,5 @@ def test_interrupted_it_says_how_to_go_on(tmp_path):
     process.send_signal(signal.SIGINT)
     message = process.communicate(timeout=60)[1]
     assert process.returncode == 130
-    assert message.strip().endswith("the same command with --resume goes on from here")
+    assert message.strip().endswith("stopped; to resume, run the same command with --resume")
     assert len(message.strip().splitlines()) == 1

@@ -82,7 +82,7 @@ def test_bad_images_are_named(tmp_path, photograph):
     Image.fromarray(np.zeros((40, 300), np.uint8)).save(tmp_path / "small.png")
     with pytest.raises(ValueError, match=r"small\.png has 300 × 40 pixels"):
         image_sequences(1, images=tmp_path)
-    with pytest.raises(ValueError, match="which is no folder"):
+    with pytest.raises(ValueError, match="which is not a folder"):
         image_sequences(1, images="no such thing")
     with pytest.raises(ValueError, match="n_frames"):
         image_sequences(1, images=[photograph], n_frames=0)

@@ -46,7 +46,7 @@ def test_folders_are_not_mixed_up(tmp_path):
     precious = [tmp_path / "mine" / "thesis.tex", tmp_path / "mine" / ".draft.tmp"]
     for path in precious:
         path.write_text("precious")
-    with pytest.raises(ExperimentError, match="not of an experiment"):
+    with pytest.raises(ExperimentError, match="do not belong to an experiment"):
         RunFolder(tmp_path / "mine").begin("chaotic", SMALL, resume=False)
     assert all(path.exists() for path in precious)
     (tmp_path / "run" / "config.json").write_text("{")

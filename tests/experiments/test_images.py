@@ -171,7 +171,7 @@ def test_sweep_tries_the_whole_grid(tmp_path):
 
 
 def test_bad_images_are_an_error_of_the_experiment_and_leave_no_folder(tmp_path):
-    with pytest.raises(ExperimentError, match="which is no folder"):
+    with pytest.raises(ExperimentError, match="which is not a folder"):
         images.reproduce(replace(SMALL, images=str(tmp_path / "nowhere")), tmp_path / "run")
     Image.new("L", (200, 200), 100).save(tmp_path / "flat.png")
     with pytest.raises(ExperimentError, match="vary in fewer than 8 dimensions"):

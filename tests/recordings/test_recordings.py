@@ -72,7 +72,7 @@ def test_from_a_file_to_features_and_pictures(folder, X, tmp_path):
     assert "weights are finite, rank 6 of 6 columns" in text
     done = run("plot", "slow.safetensors", folder / "x.npy", cwd=tmp_path)
     assert "2 of 2 features are shared by columns" in done.stdout
-    assert "2 of 2 features are slower than inputs shuffled in time would give" in done.stdout
+    assert "2 of 2 features are slower than features of the same samples in random order" in done.stdout
     assert (tmp_path / "slow.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["slow.png", "slow.safetensors", "y.npy"]
     assert "slow.safetensors is finished" in line_of_error(run("resume", "slow.safetensors", code=1, cwd=tmp_path))
@@ -89,7 +89,7 @@ def test_gaps_names_and_constants(folder, X, tmp_path):
     (tmp_path / "jumps.csv").unlink()
     assert list(tmp_path.iterdir()) == []
     done = run(*arguments, "--missing", "break")
-    assert "gaps: 2 rows skipped, 4 pairs of consecutive rows parted" in done.stdout
+    assert "gaps: 2 rows skipped, 4 pairs of consecutive rows broken" in done.stdout
     assert "in 3 episodes" in done.stdout
     assert "rank 6 (flat: constant)" in done.stderr
     kept = np.delete(X, [700, 701, *range(9000, 9010)], axis=0)

@@ -1,4 +1,4 @@
-"""What slow features respond to: optimal stimuli, Gabor fits and gratings for images; firing maps for places."""
+"""Analyses of what slow features respond to: optimal stimuli, Gabor functions and gratings; firing maps over places."""
 
 from biosfa.analysis._complex_cells import Unit, analyse_unit, summarise_units
 from biosfa.analysis._gabor import GaborFit, fit_gabor

@@ -1,4 +1,4 @@
-"""How far units are like complex cells, as numbers."""
+"""Measures how similar units are to complex cells."""
 
 from dataclasses import dataclass, field
 
@@ -12,28 +12,64 @@ from biosfa.typing import Float64Array
 
 @dataclass(frozen=True)
 class Unit:
-    """A quadratic unit on image patches and what it responds to; stimuli are patches."""
+    """A quadratic unit on image patches, and the stimuli that it responds to.
 
-    form: QuadraticForm = field(repr=False)  # responds more to what excites it than to what inhibits it
+    Attributes
+    ----------
+    form : QuadraticForm
+        The unit. Its sign is chosen such that excitation is stronger than inhibition.
+    excitatory : array of shape (side, side)
+        The patch that excites the unit most.
+    inhibitory : array of shape (side, side)
+        The patch that inhibits the unit most.
+    invariance : array of shape (side, side)
+        The change of the excitatory patch that changes the response least.
+    gabor : GaborFit
+        The Gabor function that is closest to the excitatory patch.
+    invariance_cosine : float
+        |cos| of the angle between the invariance and the Gabor function shifted by 90° of phase: 1 for a complex cell.
+    tuning : GratingTuning
+        The response to gratings.
+    """
+
+    form: QuadraticForm = field(repr=False)
     excitatory: Float64Array = field(repr=False)
     inhibitory: Float64Array = field(repr=False)
-    invariance: Float64Array = field(repr=False)  # the change of the excitatory one that has least effect
-    gabor: GaborFit  # of the excitatory one
-    invariance_cosine: float  # |cos| of the angle between the invariance and the Gabor fit shifted by 90°
+    invariance: Float64Array = field(repr=False)
+    gabor: GaborFit
+    invariance_cosine: float
     tuning: GratingTuning
 
 
 def analyse_unit(form: QuadraticForm, projection: Float64Array, norm: float) -> Unit:
-    """What a quadratic form on image patches responds to.
+    """Find the stimuli that a quadratic form on image patches responds to.
 
     Parameters
     ----------
     form : QuadraticForm
         A form of n coordinates.
     projection : array of shape (side², n)
-        Orthonormal columns: where the coordinates are in the space of pixels.
+        Orthonormal columns that map the n coordinates to pixels, such as ``pca.components_.T``.
     norm : float
         Length of the stimuli.
+
+    Returns
+    -------
+    Unit
+
+    Examples
+    --------
+    The energy model of a complex cell adds the squares of two Gabor filters that differ by 90° of phase:
+
+    >>> import numpy as np
+    >>> from biosfa.analysis import QuadraticForm, analyse_unit
+    >>> y, x = np.mgrid[-0.5:0.5:8j, -0.5:0.5:8j]
+    >>> filters = np.exp(-(x**2 + y**2) / 0.08 + 2j * np.pi * 2 * x).ravel()
+    >>> cosine, sine = filters.real, filters.imag
+    >>> form = QuadraticForm(np.outer(cosine, cosine) + np.outer(sine, sine), np.zeros(64), 0.0)
+    >>> unit = analyse_unit(form, np.eye(64), norm=1.0)
+    >>> round(unit.gabor.r_squared, 3), round(unit.gabor.frequency, 3), round(unit.invariance_cosine, 3)
+    (1.0, 2.0, 1.0)
     """
     side = patch_side(projection)
     most, least = optimal_stimulus(form, norm), optimal_stimulus(-form, norm)
@@ -61,7 +97,28 @@ def analyse_unit(form: QuadraticForm, projection: Float64Array, norm: float) -> 
 
 
 def summarise_units(units: list[Unit]) -> dict[str, float]:
-    """Medians over units of what tells complex cells from other quadratic forms."""
+    """Return medians over units of the numbers that distinguish complex cells from other quadratic forms.
+
+    Parameters
+    ----------
+    units : list of Unit
+        Results of :func:`analyse_unit`.
+
+    Returns
+    -------
+    dict of str to float
+        Medians of R² of the Gabor fits, F2/F0, F1/F0, the invariance cosine and the half-width of the tuning to
+        orientation in degrees; and the share of units with R² > 0.8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.analysis import QuadraticForm, analyse_unit, summarise_units
+    >>> H = np.random.default_rng(0).standard_normal((36, 36))
+    >>> unit = analyse_unit(QuadraticForm(H + H.T, np.zeros(36), 0.0), np.eye(36), norm=1.0)
+    >>> summarise_units([unit])["gabor_r2_above_0_8"]  # a random form is not a complex cell
+    0.0
+    """
     r_squared = np.array([unit.gabor.r_squared for unit in units])
     return {
         "gabor_r2_median": float(np.median(r_squared)),

@@ -1,4 +1,4 @@
-"""How much an image patch is like a Gabor function."""
+"""Fits Gabor functions to image patches."""
 
 from dataclasses import dataclass, field
 
@@ -7,35 +7,62 @@ from scipy.optimize import least_squares
 
 from biosfa.typing import Float64Array
 
-# Limits of a fit, for a patch of unit side: widths of the envelope, and frequency in periods a side.
+# Limits of a fit, for a patch of unit side: widths of the envelope, and frequency in periods per side.
 WIDTHS = (0.06, 1.0)
 FREQUENCIES = (0.3, 8.0)
-N_PEAKS = 3  # peaks of the spectrum that fits begin at
+N_PEAKS = 3  # number of peaks of the spectrum from which fits start
 
 
 @dataclass(frozen=True)
 class GaborFit:
-    """A Gabor function: a grating under a Gaussian envelope, for a patch of unit side."""
+    """A Gabor function that was fitted to a patch: a grating under a Gaussian envelope. The side of the patch is 1.
 
-    r_squared: float  # share of the patch's variance that it explains
-    orientation: float  # direction of the grating's wave, radians in [0, π)
-    frequency: float  # periods a side
-    center: tuple[float, float]  # x and y of the envelope
-    widths: tuple[float, float]  # of the envelope, along the wave and across
-    patch: Float64Array = field(repr=False)  # the function itself
-    shifted: Float64Array = field(repr=False)  # the same with its phase shifted by 90°
+    Attributes
+    ----------
+    r_squared : float
+        Share of the variance of the patch that the function explains.
+    orientation : float
+        Direction of the grating's wave, in radians from 0 to π.
+    frequency : float
+        Frequency of the grating, in periods per side.
+    center : (float, float)
+        Centre of the envelope, x and y.
+    widths : (float, float)
+        Widths of the envelope along the wave and across it.
+    patch : array of shape (side, side)
+        The function, plus a constant.
+    shifted : array of shape (side, side)
+        The function with its phase shifted by 90°, without the constant.
+    """
+
+    r_squared: float
+    orientation: float
+    frequency: float
+    center: tuple[float, float]
+    widths: tuple[float, float]
+    patch: Float64Array = field(repr=False)
+    shifted: Float64Array = field(repr=False)
 
 
 def fit_gabor(patch: Float64Array) -> GaborFit:
-    """The Gabor function, plus a constant, that is nearest to a patch.
+    """Fit a Gabor function plus a constant to an image patch.
 
-    Amplitude, phase and constant are linear and solved for; centre, widths, orientation and frequency are searched for,
-    from the strongest peaks of the patch's spectrum.
+    Centre, widths, orientation and frequency are found by a search that starts from the strongest peaks of the patch's
+    spectrum. Amplitude, phase and constant are linear and are solved for.
 
     Parameters
     ----------
     patch : array of shape (side, side)
         An image.
+
+    Returns
+    -------
+    GaborFit
+
+    Raises
+    ------
+    ValueError
+        If the patch is constant.
 
     Examples
     --------
@@ -52,7 +79,7 @@ def fit_gabor(patch: Float64Array) -> GaborFit:
     target = patch.ravel() - patch.mean()
     power = float(target @ target)
     if power == 0.0:
-        raise ValueError("the patch is constant")
+        raise ValueError("the patch is constant: a Gabor function cannot be fitted to it")
     energy = (patch - patch.mean()) ** 2
     center = [float((energy * x).sum() / energy.sum()), float((energy * y).sum() / energy.sum())]
 
@@ -99,7 +126,7 @@ def fit_gabor(patch: Float64Array) -> GaborFit:
 
 
 def _peaks(patch: Float64Array) -> list[tuple[float, float]]:
-    """Waves of the strongest peaks of the spectrum, in periods a side."""
+    """Return the waves (x, y) of the strongest peaks of the spectrum, in periods per side."""
     padded = 4 * len(patch)
     spectrum = np.abs(np.fft.fft2(patch - patch.mean(), s=(padded, padded)))
     frequency = np.fft.fftfreq(padded) * (len(patch) - 1)

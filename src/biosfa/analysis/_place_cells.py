@@ -1,4 +1,4 @@
-"""Where and in which direction units fire: firing maps over a grid of positions and headings, and what they tell."""
+"""Firing maps of units over a grid of positions and headings, and measures of place cells."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +11,11 @@ from sklearn.linear_model import RidgeCV
 from biosfa.kernels.exact import reciprocal
 from biosfa.typing import BoolArray, Float64Array, IntArray
 
-# A place unit has one field (connected, above half the peak, not tiny), which is not large, and fires by position.
+# A place unit has exactly one field, and position explains most of its variance. A field is a connected region above
+# half the peak, neither tiny nor large.
 HALF_PEAK = 0.5
 SMALLEST_FIELD = 8  # bins
-LARGEST_SHARE = 0.25  # of the grid
+LARGEST_SHARE = 0.25  # share of the grid
 LEAST_S_POS = 0.8
 
 DECODER_PENALTIES = np.logspace(-6, 3, 10)
@@ -22,9 +23,15 @@ DECODER_PENALTIES = np.logspace(-6, 3, 10)
 
 @dataclass(frozen=True)
 class FiringMaps:
-    """Responses of k units on a grid of positions and headings, signs such that the strongest response is positive."""
+    """Responses of k units on a grid of positions and headings, as made by :func:`firing_maps`.
 
-    responses: Float64Array  # (k, rows, columns, headings)
+    Attributes
+    ----------
+    responses : array of shape (k, rows, columns, headings)
+        Signs are chosen such that the strongest mean response of each unit is positive.
+    """
+
+    responses: Float64Array
 
     @property
     def maps(self) -> Float64Array:
@@ -34,7 +41,7 @@ class FiringMaps:
 
     @property
     def rates(self) -> Float64Array:
-        """The maps, rectified: a rate is not negative."""
+        """The maps with negative values set to 0."""
         return np.maximum(self.maps, 0.0)
 
     @property
@@ -57,19 +64,22 @@ class FiringMaps:
 
     @property
     def spatial_information(self) -> Float64Array:
-        """Σ p q log2 q in bits, q a rate over its mean, all positions alike (Skaggs et al. 1993)."""
+        """Spatial information in bits: the mean over positions of q log2 q, with q = rate / mean rate (Skaggs 1993)."""
         q = self.rates * reciprocal(self.rates.mean(axis=(1, 2), keepdims=True))
         information: Float64Array = (q * np.log2(q, out=np.zeros_like(q), where=q > 0)).mean(axis=(1, 2))
         return information
 
     @property
     def sparsity(self) -> Float64Array:
-        """⟨r⟩²/⟨r²⟩ of the rates: small for units that fire in few places (Treves & Rolls 1991)."""
+        """Sparsity ⟨r⟩²/⟨r²⟩ of the rates: small for units that fire in few places (Treves & Rolls 1991)."""
         sparsity: Float64Array = self.rates.mean(axis=(1, 2)) ** 2 * reciprocal(np.square(self.rates).mean(axis=(1, 2)))
         return sparsity
 
     def fields(self, unit: int) -> list[IntArray]:
-        """Fields of a unit, the largest first: bins, as (row, column), that are connected and above half the peak."""
+        """Return the fields of a unit, the largest first.
+
+        A field is an array of bins (row, column) that are connected and above half of the peak.
+        """
         rate = self.maps[unit]
         labels, count = label(rate > HALF_PEAK * rate.max())
         found = [np.argwhere(labels == i + 1) for i in range(count)]
@@ -77,7 +87,7 @@ class FiringMaps:
 
     @property
     def is_place_unit(self) -> BoolArray:
-        """Which units have one field, of less than a quarter of the grid, and fire by position (S_pos > 0.8)."""
+        """Which units have exactly one field, smaller than a quarter of the grid, and S_pos > 0.8."""
         bins = self.maps[0].size
         single = np.zeros(len(self.responses), dtype=np.bool_)
         for unit in range(len(single)):
@@ -86,7 +96,7 @@ class FiringMaps:
         return single & (self.s_pos > LEAST_S_POS)
 
     def summary(self) -> dict[str, Any]:
-        """Number of place units, and medians over units."""
+        """Return the number of place units, and medians over units."""
         return {
             "place_units": int(np.count_nonzero(self.is_place_unit)),
             "s_pos_median": float(np.median(self.s_pos)),
@@ -97,14 +107,18 @@ class FiringMaps:
 
 
 def firing_maps(features: ArrayLike, shape: tuple[int, int, int]) -> FiringMaps:
-    """Firing maps from features on a grid.
+    """Return the firing maps of features on a grid of positions and headings.
 
     Parameters
     ----------
     features : array-like of shape (rows × columns × headings, k)
-        In the order of :meth:`biosfa.datasets.rat.Room.grid`.
+        One row per place and heading, in the order of :meth:`biosfa.datasets.rat.Room.grid`.
     shape : (rows, columns, headings)
-        Of the grid.
+        Shape of the grid.
+
+    Returns
+    -------
+    FiringMaps
 
     Examples
     --------
@@ -118,7 +132,10 @@ def firing_maps(features: ArrayLike, shape: tuple[int, int, int]) -> FiringMaps:
     """
     values = np.asarray(features, dtype=np.float64)
     if values.ndim != 2 or len(values) != np.prod(shape):
-        raise ValueError(f"features must have a row for each of {' × '.join(map(str, shape))}; got {values.shape}")
+        raise ValueError(
+            f"features must be two-dimensional and have one row for each of the {' × '.join(map(str, shape))} points "
+            f"of the grid; got the shape {values.shape}"
+        )
     responses = np.moveaxis(values.reshape(*shape, -1), 3, 0).copy()
     maps = responses.mean(axis=3)
     flipped = np.abs(maps.min(axis=(1, 2))) > np.abs(maps.max(axis=(1, 2)))
@@ -129,14 +146,26 @@ def firing_maps(features: ArrayLike, shape: tuple[int, int, int]) -> FiringMaps:
 def decode_position(
     features: ArrayLike, position: ArrayLike, test_features: ArrayLike, test_position: ArrayLike
 ) -> float:
-    """Median distance between positions and those that a linear decoder reads from features, in units of the room.
+    """Return the median error of a linear decoder that reads positions from features, in the units of the positions.
+
+    The decoder is ridge regression. Its penalty is chosen by cross-validation.
 
     Parameters
     ----------
     features, position : array-like of shape (n, k) and (n, 2)
-        To fit the decoder to: ridge regression, its penalty chosen by cross-validation.
+        Samples that the decoder is fitted to.
     test_features, test_position : array-like of shape (m, k) and (m, 2)
-        To test it on.
+        Samples that the decoder is tested on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.analysis import decode_position
+    >>> rng = np.random.default_rng(0)
+    >>> position = rng.uniform(0, 10, (200, 2))
+    >>> features = position @ rng.standard_normal((2, 5))
+    >>> decode_position(features[:100], position[:100], features[100:], position[100:]) < 1e-6
+    True
     """
     decoder = RidgeCV(DECODER_PENALTIES).fit(np.asarray(features), np.asarray(position))
     error = decoder.predict(np.asarray(test_features)) - np.asarray(test_position)

@@ -1,4 +1,4 @@
-"""The command ``biosfa``. What it runs is imported when it runs, so that help is quick."""
+"""The command ``biosfa``. Each command imports its modules when it runs, so that ``--help`` is quick."""
 
 import sys
 import warnings
@@ -10,18 +10,18 @@ from typer.core import TyperGroup
 
 from biosfa.cli._output import SIGPIPE, SIGTERM, Termination, abandon_output, complain, end_by, say, show_warning
 
-INTERRUPTED = 130  # what shells say of a program ended by Ctrl-C
+INTERRUPTED = 130  # the exit code that shells report after Ctrl-C
 
 
 class NobodyReads(Exception):  # noqa: N818 (it is no error)
-    """What reads our output has ended."""
+    """Raised when the program that reads our output has ended."""
 
 
 class Commands(TyperGroup):
-    """The commands. Typer would end with an error where nobody reads the output any more."""
+    """The group of all commands. It ends quietly when nobody reads the output; Typer would end with an error."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the one that is asked for."""
+        """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -30,7 +30,7 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
-    help="Slow feature analysis that learns online: of your own recordings, and the experiments of Lipshutz et al. "
+    help="Find slow features in your own recordings and streams, and reproduce the experiments of Lipshutz et al. "
     "(NeurIPS 2020).",
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -39,14 +39,14 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command; errors a user can mend are one line."""
+    """Run the command. Errors that a user can mend are printed as one line."""
     from biosfa.exceptions import UserError
 
     warnings.showwarning = show_warning
     termination = Termination()
     try:
         code = app(standalone_mode=False)
-        sys.stdout.flush()  # while errors can still be told
+        sys.stdout.flush()  # while errors can still be reported
     except UserError as error:
         fail(str(error), 1)
     except (NobodyReads, BrokenPipeError):
@@ -63,8 +63,8 @@ def main() -> None:
         if message is None:
             raise
         command = " ".join(["biosfa", *takewhile(lambda argument: argument.isalpha(), sys.argv[1:2])])
-        fail(f"{message()} ({command} --help lists what there is)", 2)
-    if code == INTERRUPTED:  # typer gives it back as an exit code, or raises, depending on its version
+        fail(f"{message()} (see {command} --help)", 2)
+    if code == INTERRUPTED:  # typer returns it as an exit code, or raises, depending on its version
         complain(how_to_go_on(sys.argv[1:]))
         if termination.asked:
             end_by(SIGTERM)
@@ -72,24 +72,24 @@ def main() -> None:
 
 
 def how_to_go_on(arguments: list[str]) -> str:
-    """What to say of a command that was stopped."""
+    """Return the message for a command that was stopped: how to resume it."""
     command = next((argument for argument in arguments if not argument.startswith("-")), "")
     if command in ("reproduce", "sweep", "compare"):
-        return "stopped; the same command with --resume goes on from here"
+        return "stopped; to resume, run the same command with --resume"
     if command not in ("fit", "resume") or "-" in arguments:
         return "stopped"
     given = next((after for option, after in pairwise(arguments) if option in ("--out", "resume")), "MODEL")
-    return f"stopped; biosfa resume {given} goes on from here"
+    return f"stopped; to resume, run biosfa resume {given}"
 
 
 def fail(message: str, code: int) -> NoReturn:
-    """Say what is wrong and exit."""
+    """Print an error message and exit."""
     complain(message)
     sys.exit(code)
 
 
 def show_version(wanted: bool) -> None:
-    """Print the version and exit, if asked to."""
+    """Print the version and exit, if the user asked for it."""
     if wanted:
         from biosfa import __version__
 
@@ -103,7 +103,7 @@ def options(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Take what comes before the command."""
+    """Read the options that come before the command."""
 
 
 from biosfa.cli import _compare, _experiments, _recordings  # noqa: E402

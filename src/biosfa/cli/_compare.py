@@ -1,4 +1,4 @@
-"""The command that lets learners compete."""
+"""The command that compares learners."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +13,11 @@ from biosfa.cli._output import say
 if TYPE_CHECKING:
     from biosfa.io import StreamOptions
 
-PANEL = "The arena"
+PANEL = "Comparison of learners"
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make this part of a command."""
+    """Add the command to the application."""
     app.command(rich_help_panel=PANEL)(compare)
 
 
@@ -26,38 +26,59 @@ def compare(
     problem: Annotated[
         str,
         typer.Option(
-            help="[b]mixture[/b], [b]chaotic[/b], [b]images-small[/b], or a file of your own.", metavar="NAME|FILE"
+            help="Stream to learn from: [b]mixture[/b], [b]chaotic[/b], [b]images-small[/b], or a file.",
+            metavar="NAME|FILE",
         ),
     ] = "mixture",
     components: Annotated[
         int | None,
-        typer.Option("--components", "-k", min=1, help="Slow features to find.", show_default="the problem's; 3"),
+        typer.Option(
+            "--components",
+            "-k",
+            min=1,
+            help="Number of slow features to find.",
+            show_default="chosen by the problem; 3 for a file",
+        ),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(min=1000, help="Length of the stream.", show_default="the problem's; 1,000,000 rows")
+        int | None,
+        typer.Option(
+            min=1000, help="Length of the stream.", show_default="chosen by the problem; up to 1,000,000 for a file"
+        ),
     ] = None,
     learner: Annotated[
         list[str] | None,
         typer.Option(
-            help="Who takes part beside exact SFA, one option each: online, bio-sfa, reversible, interneuron, "
-            "nonnegative, incremental, gev, foldiak.",
+            help="Learner to compare with exact SFA: online, bio-sfa, reversible, interneuron, nonnegative, "
+            "incremental, gev or foldiak. Repeat the option for several learners.",
             show_default="all",
         ),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Streams, each with a seed of its own; of a file, networks.")] = 5,
+    runs: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Number of runs. Each has its own seed, for the stream and the weights; a file stays the same."
+        ),
+    ] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
     scaling: Annotated[
-        bool, typer.Option(help="Measure what a sample costs with 100 to 5,000 columns: a minute more.")
+        bool,
+        typer.Option(help="Also measure the time and memory per sample for 100 to 5,000 columns. Takes a minute."),
     ] = True,
     jobs: Annotated[
-        int, typer.Option(min=1, help="Learners side by side: sooner done, but their times then mean less.")
+        int,
+        typer.Option(min=1, help="Number of learners that run at the same time. More than 1 distorts the times."),
     ] = 1,
     out: Out = None,
     resume: Resume = False,
     *,
     stream: "StreamOptions",
 ) -> None:
-    """Every learner on the same stream: error against samples and time, memory, cost against columns, and who wins."""
+    """Compare all learners on the same stream.
+
+    The report shows their errors against samples and time, their memory, and
+    their time per sample against the number of columns.
+    """
     with one_line_errors():
         from biosfa.experiments import arena
 

@@ -1,4 +1,4 @@
-"""Errors of a command as one line."""
+"""Reports errors of a command as one line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn what is wrong with files, models or settings into an error of one line."""
+    """Turn errors in files, models or settings into a UserError, which is printed as one line."""
     from biosfa.exceptions import DivergenceError, UserError
 
     try:

@@ -14,19 +14,22 @@ from biosfa.registry import EXPANSIONS, ONLINE_SOLVERS, SOLVERS, SUFFIXES, Choic
 if TYPE_CHECKING:
     from biosfa.io import StreamOptions
 
-FORMATS = f"{', '.join(SUFFIXES)} (FILE::NAME for one of several arrays), a folder of these, or -"
+FORMATS = (
+    f"{', '.join(SUFFIXES)}, a folder of such files, or - for CSV on standard input. FILE::NAME chooses one of several "
+    "arrays"
+)
 
 
 def described(choices: dict[str, Choice]) -> str:
-    """Choices with what they are, for help."""
+    """Return the choices and their descriptions, for help texts."""
     return " ".join(f"[b]{name}[/b]: {choice.summary}." for name, choice in choices.items())
 
 
-Inputs = Annotated[list[str], typer.Argument(help=f"Files with a sample per row: {FORMATS}.", metavar="INPUT...")]
+Inputs = Annotated[list[str], typer.Argument(help=f"Files with one sample per row: {FORMATS}.", metavar="INPUT")]
 
 
 def one_of(names: Iterable[str]) -> Any:
-    """A type whose values are these words."""
+    """Return a type whose values are these words."""
     return StrEnum("Word", {name: name for name in names})
 
 
@@ -34,30 +37,38 @@ if TYPE_CHECKING:
     Solver: TypeAlias = str
     OnlineSolver: TypeAlias = str | None
     Expand: TypeAlias = str | None
-else:  # the lists are those of the registry, which only running code can read
+else:  # the choices come from the registry, which type checkers cannot read
     Solver = Annotated[one_of(SOLVERS), typer.Option(help=described(SOLVERS))]
     OnlineSolver = Annotated[
-        one_of(ONLINE_SOLVERS) | None, typer.Option(help=described(ONLINE_SOLVERS), show_default="the model's; online")
+        one_of(ONLINE_SOLVERS) | None,
+        typer.Option(help=described(ONLINE_SOLVERS), show_default="taken from the model; online if there is none"),
     ]
     Expand = Annotated[
-        one_of(EXPANSIONS) | None, typer.Option(help=f"Expand the columns first. {described(EXPANSIONS)}")
+        one_of(EXPANSIONS) | None, typer.Option(help=f"Expand the columns before learning. {described(EXPANSIONS)}")
     ]
 
-# How inputs are read: the fields of StreamOptions, and what commands call them.
+# The options that say how inputs are read: each field of StreamOptions as a command-line option.
 STREAM: dict[str, tuple[Any, Any]] = {
     "columns": (
         Annotated[
             str | None,
-            typer.Option(help="Columns that are samples, names or numbers from 0: a,b,c.", show_default="all"),
+            typer.Option(
+                help="Columns to use, by name or by number from 0, with commas between them: a,b,c.",
+                show_default="all",
+            ),
         ],
         None,
     ),
-    "time": (Annotated[str | None, typer.Option(help="Column of time; a jump in it is a gap.")], None),
+    "time": (
+        Annotated[str | None, typer.Option(help="Column that holds the time. A jump in time is a gap.")],
+        None,
+    ),
     "max_step": (
         Annotated[
             float | None,
             typer.Option(
-                help="Longest step in time that is no gap; seconds, for dates.", show_default="1.5 × the median"
+                help="Longer steps in time are gaps. In seconds if times are dates.",
+                show_default="1.5 × the median step",
             ),
         ],
         None,
@@ -66,8 +77,8 @@ STREAM: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             typer.Option(
-                help="Rows of each episode; or a file with the length of each; or the column whose values tell them "
-                "apart.",
+                help="Number of rows per episode; or a file with the length of each episode; or the column whose value "
+                "changes where an episode starts.",
                 show_default="one per file",
             ),
         ],
@@ -77,8 +88,8 @@ STREAM: dict[str, tuple[Any, Any]] = {
         Annotated[
             one_of(["raise", "break"]),
             typer.Option(
-                help="Rows with a missing value, and jumps in time: [b]raise[/b] an error, or [b]break[/b] the episode "
-                "there.",
+                help="What to do at missing values and gaps in time. [b]raise[/b]: stop with an error. [b]break[/b]: "
+                "skip rows with missing values and start a new episode.",
             ),
         ],
         "raise",
@@ -87,17 +98,22 @@ STREAM: dict[str, tuple[Any, Any]] = {
         Annotated[
             bool | None,
             typer.Option(
-                "--header/--no-header", help="Whether the first line of text has names.", show_default="its cells tell"
+                "--header/--no-header",
+                help="Whether the first line of a text file holds the names of the columns.",
+                show_default="detected",
             ),
         ],
         None,
     ),
-    "joined": (Annotated[bool, typer.Option("--joined", help="Each file continues the one before it.")], False),
+    "joined": (
+        Annotated[bool, typer.Option("--joined", help="Treat each file as the continuation of the one before it.")],
+        False,
+    ),
 }
 
 
 def takes_stream_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options that say how inputs are read; it gets them as one argument, ``stream``."""
+    """Add the options that say how inputs are read to a command, which receives them as one argument, ``stream``."""
     offered = {name: option for name, option in STREAM.items() if name not in left_out}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -122,14 +138,14 @@ def takes_stream_options(*left_out: str) -> Callable[[Callable[..., None]], Call
         given_first = [parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for parameter in own]
         with_options.__signature__ = signature.replace(parameters=[*given_first, *added])  # type: ignore[attr-defined]
         with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
-        del with_options.__wrapped__  # or the signature would be looked for there
+        del with_options.__wrapped__  # otherwise ``inspect`` would take the signature from there
         return with_options
 
     return decorate
 
 
 def stream_options(columns: str | None = None, episodes: str | None = None, **others: Any) -> "StreamOptions":
-    """The options as a command has them: names in one string, lengths in a file."""
+    """Build StreamOptions from the words of the command line: names in one string, lengths in a file."""
     from biosfa.io import StreamOptions
 
     names = None if columns is None else [_column(name.strip()) for name in columns.split(",")]
@@ -141,19 +157,19 @@ def stream_options(columns: str | None = None, episodes: str | None = None, **ot
 
 
 def _column(word: str) -> str | int:
-    """A column by its name or, if it is given in digits, by its number."""
+    """Return the number of a column if the word has only digits, and its name otherwise."""
     return int(word) if word.isdigit() else word
 
 
 def _episodes(given: str | None) -> int | str | list[int] | None:
-    """A number of rows, lengths from a file, or the name of a column."""
+    """Return a number of rows, the lengths in a file, or the name of a column."""
     if given is not None and given.isdigit():
         return int(given)
     if given is None or not _is_file_of_lengths(given):
         return given
     words = Path(given).read_text().replace(",", " ").split()
     if not words or not all(word.isdigit() for word in words):
-        raise ValueError(f"{given} should have the length of each episode, whole numbers with blanks between them")
+        raise ValueError(f"{given} must hold the length of each episode: whole numbers with blanks between them")
     return [int(word) for word in words]
 
 

@@ -1,4 +1,4 @@
-"""What commands say, and how they end."""
+"""Output of the commands: lines, warnings, errors and exit codes."""
 
 import os
 import signal
@@ -11,16 +11,16 @@ SIGPIPE, SIGTERM = 13, 15  # Windows has no name for the first
 
 
 def say(text: str, *, aside: bool = False) -> None:
-    """Print some lines; aside, on standard error, where standard output has results.
+    """Print lines to standard output, or with ``aside`` to standard error, if standard output has the results.
 
-    Names in them come from files, and may hold anything.
+    The lines may hold names from files, so special characters are escaped.
     """
     for line in text.split("\n"):
         print(printable(line), file=sys.stderr if aside else sys.stdout)
 
 
 def complain(message: str) -> None:
-    """Say in one line what is wrong."""
+    """Print a message as one line on standard error."""
     print(f"biosfa: {printable(message)}", file=sys.stderr)
 
 
@@ -30,7 +30,7 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def abandon_output() -> None:
-    """Let what could not be written go, or the interpreter would try again when it ends, and complain."""
+    """Discard output that could not be written; otherwise the interpreter would try again at its end, and complain."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -38,7 +38,7 @@ def abandon_output() -> None:
 
 
 def end_by(number: int) -> NoReturn:
-    """End as a signal ends a process; where there is no such signal, with the exit code that shells have for it."""
+    """End the process by a signal; if the system has no such signal, with the exit code that shells use for it."""
     if number in signal.valid_signals():
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
@@ -46,7 +46,7 @@ def end_by(number: int) -> NoReturn:
 
 
 class Termination:
-    """Lets SIGTERM stop a command as Ctrl-C does, so that it removes what is half written; a second one ends it."""
+    """Makes SIGTERM stop a command like Ctrl-C, so that it removes half-written files. A second SIGTERM ends it."""
 
     def __init__(self) -> None:
         self.asked = False

@@ -1,4 +1,4 @@
-"""Commands for people's own recordings."""
+"""Commands for the user's own recordings."""
 
 import sys
 from contextlib import nullcontext
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 PANEL = "Your own recordings"
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
-CheckpointEvery = Annotated[float, typer.Option(min=0, help="Seconds between checkpoints; 0 for none.")]
-Components = Annotated[int, typer.Option("--components", "-k", min=1, help="Slow features to find.")]
-Delays = Annotated[int, typer.Option(min=1, help="Samples in a delay vector.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the network's first weights.")]
+CheckpointEvery = Annotated[float, typer.Option(min=0, help="Seconds between two checkpoints; 0 writes none.")]
+Components = Annotated[int, typer.Option("--components", "-k", min=1, help="Number of slow features to find.")]
+Delays = Annotated[int, typer.Option(min=1, help="Join this many successive samples into one input.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the initial weights; not used by --solver exact.")]
 
 
 @takes_stream_options()
@@ -30,22 +30,27 @@ def fit(
     components: Components,
     out: Annotated[Path, typer.Option(help="Model file to write.")],
     solver: Solver = "exact",
-    pca: Annotated[int | None, typer.Option(min=1, help="Reduce to so many principal components first.")] = None,
+    pca: Annotated[
+        int | None, typer.Option(min=1, help="Reduce the columns to this many principal components first.")
+    ] = None,
     expand: Expand = None,
     delays: Delays = 1,
-    lag: Annotated[int, typer.Option(min=1, help="With exact: samples between the two of a difference.")] = 1,
-    epochs: Annotated[int, typer.Option(min=1, help="With online and bio: passes over the input.")] = 1,
+    lag: Annotated[int, typer.Option(min=1, help="With --solver exact: take differences over this many samples.")] = 1,
+    epochs: Annotated[
+        int, typer.Option(min=1, help="With --solver online or bio: number of passes over the input.")
+    ] = 1,
     seed: Seed = 0,
     checkpoint_every: CheckpointEvery = 30.0,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Give up the checkpoint of another fit to the same model file.")
+        bool, typer.Option("--overwrite", help="Discard the checkpoint of another fit to the same model file.")
     ] = False,
     *,
     stream: "StreamOptions",
 ) -> None:
-    """Find the slow features of recordings, of any size, and write a model.
+    """Find slow features of recordings of any size, and write a model file.
 
-    Killed or stopped, the same command goes on from its last checkpoint, and so does [b]biosfa resume[/b].
+    If the fit is stopped or killed, run [b]biosfa resume MODEL[/b] or the same
+    command again. Both resume from the last checkpoint.
     """
     with one_line_errors():
         from biosfa.recordings import run
@@ -67,7 +72,7 @@ def fit(
 
 
 def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
-    """Resume a fit that was stopped or killed; it ends with the same model, bit for bit."""
+    """Resume a fit that was stopped or killed. The model is the same as without the stop."""
     with one_line_errors():
         from biosfa.recordings import run
 
@@ -79,11 +84,13 @@ def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
 def transform(
     model: ModelFile,
     inputs: Inputs,
-    out: Annotated[str, typer.Option(help="File to write, in any of the formats; - for CSV on standard output.")],
+    out: Annotated[
+        str, typer.Option(help="File to write. Its suffix chooses the format; - writes CSV to standard output.")
+    ],
     *,
     stream: "StreamOptions",
 ) -> None:
-    """Write the slow features of recordings, a row for each of theirs; nan where there is none."""
+    """Write the slow features of recordings, one row per row of the input. A row without features is nan."""
     with one_line_errors():
         from biosfa.io.targets import is_stream
         from biosfa.recordings import features
@@ -94,9 +101,9 @@ def transform(
 
 
 def inspect(
-    model: ModelFile, json: Annotated[bool, typer.Option("--json", help="Everything, for programs.")] = False
+    model: ModelFile, json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False
 ) -> None:
-    """Say what is in a model file: settings, samples seen, slowness, health of the weights."""
+    """Describe a model file: settings, samples seen, slowness, and the health of the weights."""
     with one_line_errors():
         from biosfa.recordings import inspection
 
@@ -116,13 +123,13 @@ def plot(
     out: Annotated[
         Path | None, typer.Option(help="Picture to write: .png, .svg or .pdf.", show_default="MODEL.png")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the made inputs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random inputs to compare with.")] = 0,
     *,
     stream: "StreamOptions",
 ) -> None:
-    """Draw slow features over time, how slow they are beside what chance gives, and their weights.
+    """Draw the slow features over time, their slowness compared with chance, and their weights.
 
-    Looks at the first 100,000 samples.
+    The picture shows the first 100,000 samples.
     """
     with one_line_errors():
         from biosfa.io.targets import check_target, is_stream
@@ -137,12 +144,13 @@ def plot(
         found = picture.plot(slow, samples, target, seed=seed)
         n_features = len(found.delta_values)
         say(
-            f"{int(found.shared.sum())} of {n_features} features are shared by columns: slower than columns with their "
-            "own spectra would give",
+            f"{int(found.shared.sum())} of {n_features} features are shared by columns: they are slower than features "
+            "of independent columns with the same spectra",
             aside=aside,
         )
         say(
-            f"{int(found.slow.sum())} of {n_features} features are slower than inputs shuffled in time would give",
+            f"{int(found.slow.sum())} of {n_features} features are slower than features of the same samples in random "
+            "order",
             aside=aside,
         )
         say(f"picture: {target}", aside=aside)
@@ -151,23 +159,38 @@ def plot(
 @takes_stream_options("joined")
 def stream(
     components: Annotated[
-        int | None, typer.Option("--components", "-k", min=1, help="Slow features to find.", show_default="the model's")
+        int | None,
+        typer.Option(
+            "--components",
+            "-k",
+            min=1,
+            help="Number of slow features to find. Needed for a new model.",
+            show_default="taken from the model",
+        ),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Model file to go on with, if there is one, and to keep what is learned in.")
+        Path | None,
+        typer.Option(help="Model file. If it exists, learning resumes from it. The learned model is written to it."),
     ] = None,
     solver: OnlineSolver = None,
     delays: Delays = 1,
     expand: Expand = None,
-    forget: Annotated[float | None, typer.Option(min=10, help="Samples to look back over, if things change.")] = None,
+    forget: Annotated[
+        float | None,
+        typer.Option(min=10, help="For streams that change: look back over about this many samples."),
+    ] = None,
     seed: Seed = 0,
-    checkpoint_every: CheckpointEvery = 30.0,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0, help="Seconds between two writes of the model file; 0: after every chunk.")
+    ] = 30.0,
     *,
     stream: "StreamOptions",
 ) -> None:
-    """Learn from CSV on standard input, and answer each line at once with its slow features.
+    """Learn from CSV on standard input. For each line, print its slow features at once.
 
-    As in [b]tail -f log.csv | biosfa stream --components 3[/b]. Answers are nan until there are features.
+    Example: [b]tail -f log.csv | biosfa stream --components 3[/b]
+
+    The first answers are nan, until there are features.
     """
     with one_line_errors():
         from biosfa.io.atomic import writing
@@ -188,13 +211,13 @@ def stream(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Make these part of a command."""
+    """Add the commands to the application."""
     for command in (fit, resume, transform, inspect, plot, stream):
         app.command(rich_help_panel=PANEL)(command)
 
 
 def _fit(begun: "Run", checkpoint_every: float) -> None:
-    """Do what is left of a fit, and say what comes of it."""
+    """Do the rest of a fit, and print the result."""
     from biosfa.io.targets import is_stream
     from biosfa.recordings import notes, run
 

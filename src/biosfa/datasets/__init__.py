@@ -1,4 +1,4 @@
-"""Signals to learn from, each made from a seed."""
+"""Signals to learn from. Each is made from a seed, so that it can be made again."""
 
 from biosfa.datasets._chaotic import DrivenLogisticMap, Variant, driven_logistic_map
 from biosfa.datasets._image_sequences import ImageSequences, image_sequences

@@ -25,8 +25,9 @@ class _Constants:
     swing: float
 
 
-# "paper" is Sec. 6.1 and appendix B.2 as printed; "code" is what the authors' program, and so their figure, has.
-# As printed, the force is not slow: t counts single steps. Their program divides time by 100, and so do both here.
+# "paper" has the constants printed in Sec. 6.1 and appendix B.2, "code" those of the authors' program, which made their
+# figure. As printed, the force is not slow: t counts single steps. Their program divides time by 100; so does this one,
+# for both variants.
 PERIOD = 100.0
 CONSTANTS: dict[str, _Constants] = {
     "code": _Constants(slowest=0.5, fastest=1.25, scale=1.25, growth=3.7, swing=0.35),
@@ -39,16 +40,16 @@ BURN_IN = 1000  # steps before the series begins, so that it has forgotten its f
 
 @dataclass(frozen=True)
 class DrivenLogisticMap:
-    """A chaotic series with a slow driving force, and the signal that slow feature analysis is given.
+    """A chaotic series with its slow driving force, as made by :func:`driven_logistic_map`.
 
     Attributes
     ----------
     driving_force : array of shape (n_samples,)
-        γ_t.
+        The slow force γ_t.
     series : array of shape (n_samples,)
-        z_t.
+        The chaotic series z_t.
     delays : array of shape (n_samples, 4)
-        (z_t, …, z_{t−3}), centred and whitened.
+        The delay vectors (z_t, …, z_{t−3}), centred and whitened.
     """
 
     driving_force: Float64Array
@@ -56,7 +57,7 @@ class DrivenLogisticMap:
     delays: Float64Array
 
     def expanded(self) -> Float64Array:
-        """The 14 monomials of degree one and two of :attr:`delays`, centred: x_t of the paper."""
+        """Return the 14 monomials of degree one and two of :attr:`delays`, centred: x_t of the paper."""
         x = quadratic(self.delays)
         centred: Float64Array = x - x.mean(axis=0)
         return centred
@@ -68,7 +69,7 @@ def driven_logistic_map(
     variant: Variant = "code",
     random_state: int | np.random.Generator | None = None,
 ) -> DrivenLogisticMap:
-    """Make a series from the logistic map z_t = r_t z_{t−1}(1 − z_{t−1}), whose growth rate r_t follows a slow force.
+    """Make a chaotic series z_t = r_t z_{t−1}(1 − z_{t−1}), whose growth rate r_t follows a slow force.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def driven_logistic_map(
     variant : {"code", "paper"}, default="code"
         Constants of the authors' program, which made the published figures, or those printed in the paper.
     random_state : int, Generator or None, default=None
-        Seed of amplitudes, frequencies, phases and the first value.
+        Seed of the force (amplitudes, frequencies and phases of its sines) and of the first value of the series.
 
     Returns
     -------
@@ -143,7 +144,7 @@ def _iterate(
 
 
 def _whiten(signal: FloatArray) -> Float64Array:
-    """Centred, with unit covariance, turned as little as possible (ZCA)."""
+    """Return the signal centred and whitened, and rotated as little as possible (ZCA)."""
     centred = signal - signal.mean(axis=0)
     principal = principal_axes(centred.T @ centred / len(centred))
     whitened: Float64Array = centred @ principal.whitening @ principal.axes.T

@@ -1,4 +1,4 @@
-"""Windows that move over natural images: translation, rotation and zoom, after Berkes & Wiskott (2005)."""
+"""Makes sequences of windows that move, turn and zoom over natural images, after Berkes & Wiskott (2005)."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -12,20 +12,20 @@ from biosfa.datasets._image_sources import dead_leaves, photographs, pink_noise,
 from biosfa.kernels.jit import jit
 from biosfa.typing import Float64Array, FloatArray
 
-# Each of four drivers moves between two limits as a sum of sines of random amplitude and phase, of 0, …, n − 1 periods
-# in a sequence: the constants of Berkes & Wiskott's released program, in pixels, radians and magnifications.
+# The motion has four coordinates. Each moves between two limits as a sum of n sines of random amplitude and phase, with
+# 0, …, n − 1 periods per sequence. Constants of Berkes & Wiskott's program, in pixels, radians and magnifications.
 TRANSLATION_SINES, TRANSLATION = 4, 75.0
 ROTATION_SINES, ROTATION = 8, 2 * np.pi
 ZOOM_SINES, ZOOM_MIN, ZOOM_MAX = 8, 0.3, 2.0
-BORDER = 48  # pixels that the centre of the motion keeps from the edge
+BORDER = 48  # smallest distance of the centre of the motion from the edge, in pixels
 
-# Sequences that leave the image are drawn again, so many times before the image counts as too small.
+# A motion that leaves the image is drawn again. After this many attempts the image counts as too small.
 ATTEMPTS = 10_000
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Where the window is in each frame of a sequence."""
+    """The position, angle and zoom of the window in each frame of a sequence."""
 
     image: int
     x: Float64Array
@@ -35,10 +35,22 @@ class Motion:
 
 
 class ImageSequences:
-    """Sequences of frames, made when they are asked for: episodes of equal length.
+    """Sequences of frames from a window that moves over images, as made by :func:`image_sequences`.
 
-    Iterate over it for chunks of frames, and give each to ``partial_fit`` with :attr:`lengths` of its rows. Every
-    sequence has a seed of its own, so that the same frames come however they are asked for.
+    Each sequence is an episode. Frames are computed when they are needed. Iterate over this object for chunks of
+    frames, and pass each chunk to ``partial_fit`` with ``lengths=sequences.lengths(chunk)``. Every sequence has its own
+    seed, so that its frames do not depend on the order in which sequences are read.
+
+    Examples
+    --------
+    >>> from biosfa import SFA
+    >>> from biosfa.datasets import image_sequences, pink_noise
+    >>> sequences = image_sequences(4, images=pink_noise(1, side=256), side=8, chunk=2)
+    >>> sfa = SFA(3)
+    >>> for frames in sequences:
+    ...     sfa = sfa.partial_fit(frames, lengths=sequences.lengths(frames))
+    >>> sfa.n_samples_seen_
+    400
     """
 
     def __init__(
@@ -60,15 +72,15 @@ class ImageSequences:
 
     @property
     def n_pixels(self) -> int:
-        """Pixels of a frame."""
+        """Number of pixels per frame."""
         return self.side**2
 
     def lengths(self, frames: FloatArray) -> list[int]:
-        """Rows of the episodes in a chunk."""
+        """Return the lengths of the episodes in a chunk of frames."""
         return [self.n_frames] * (len(frames) // self.n_frames)
 
     def frames(self, begin: int = 0, end: int | None = None) -> FloatArray:
-        """Frames of the sequences from ``begin`` to before ``end``, of shape (number of frames, side²), float32."""
+        """Return the frames of the sequences ``begin`` to ``end`` - 1, as float32 of shape (frames, side²)."""
         end = self.n_sequences if end is None else end
         frames = np.empty(((end - begin) * self.n_frames, self.n_pixels), np.float32)
         for i in range(begin, end):
@@ -76,7 +88,7 @@ class ImageSequences:
         return frames
 
     def motion(self, index: int) -> Motion:
-        """How the window moves in a sequence."""
+        """Return the motion of the window in a sequence."""
         return self._draw(index, np.empty((self.n_frames, self.n_pixels), np.float32))
 
     def _draw(self, index: int, frames: FloatArray) -> Motion:
@@ -96,7 +108,7 @@ class ImageSequences:
             if _look(image, x, y, angle, zoom, self.side, frames):
                 return Motion(which, x, y, angle, zoom)
         raise ValueError(
-            f"image {which} of {width} × {height} pixels is too small: no motion of the window stays on it"
+            f"image {which} has {width} × {height} pixels, which is too small: the moving window always leaves it"
         )
 
 
@@ -109,22 +121,23 @@ def image_sequences(
     chunk: int = 50,
     random_state: int = 0,
 ) -> ImageSequences:
-    """Sequences of square windows that move, turn and zoom over images, as in the paper's Sec. 6.2.
+    """Make sequences of frames from a square window that moves, turns and zooms over images (Sec. 6.2 of the paper).
 
     Parameters
     ----------
     n_sequences : int, default=2500
         Number of sequences.
-    images : "dead leaves", "noise", "photographs", a folder, or arrays, default="dead leaves"
-        What to look at. "photographs" are those of scikit-image (extra ``images``). Files and arrays may be in colour.
+    images : {"dead leaves", "noise", "photographs"}, folder or list of arrays, default="dead leaves"
+        The images. "dead leaves" and "noise" are made from the seed; "photographs" come from scikit-image (install
+        ``biosfa[images]``). Files and arrays may be in colour; they are converted to gray.
     n_frames : int, default=100
-        Frames of a sequence.
+        Number of frames per sequence.
     side : int, default=16
-        Pixels along the side of the window.
+        Side of the window in pixels.
     chunk : int, default=50
-        Sequences that iterating gives at a time.
+        Number of sequences per chunk when you iterate.
     random_state : int, default=0
-        Seed of the made images and of the motion.
+        Seed of the motion, and of images that are made.
 
     Returns
     -------
@@ -133,7 +146,7 @@ def image_sequences(
     Raises
     ------
     ValueError
-        If a file is not an image, or an image is too small for the motion; the message names it.
+        If a file is not an image, or if an image is too small for the motion. The message names the image.
 
     Examples
     --------
@@ -144,13 +157,15 @@ def image_sequences(
     """
     for name, value in (("n_sequences", n_sequences), ("n_frames", n_frames), ("side", side), ("chunk", chunk)):
         if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a whole number from 1; got {value!r}")
+            raise ValueError(f"{name} must be a whole number, at least 1; got {value!r}")
     named = _find(images, random_state)
     smallest = 2 * BORDER + side
     for name, image in named.items():
         if min(image.shape) < smallest:
             height, width = image.shape
-            raise ValueError(f"{name} has {width} × {height} pixels, and the window's motion needs {smallest} at least")
+            raise ValueError(
+                f"{name} has {width} × {height} pixels, but the moving window needs at least {smallest} × {smallest}"
+            )
     float32 = [np.ascontiguousarray(image, dtype=np.float32) for image in named.values()]
     return ImageSequences(float32, n_sequences, n_frames, side, chunk, random_state)
 
@@ -164,25 +179,25 @@ def _find(images: str | os.PathLike[str] | Sequence[ArrayLike], random_state: in
         if not Path(images).is_dir():
             raise ValueError(
                 'images must be "dead leaves", "noise", "photographs", a folder, or arrays; '
-                f"got {os.fspath(images)!r}, which is no folder"
+                f"got {os.fspath(images)!r}, which is not a folder"
             )
         return {str(Path(images) / name): image for name, image in read_images(images).items()}
     arrays = {f"images[{i}]": to_gray(image) for i, image in enumerate(images)}
     for name, image in arrays.items():
         if image.ndim != 2:
             raise ValueError(
-                f"{name} has the shape {image.shape}, and an image has (height, width) or (height, width, colours): "
+                f"{name} has the shape {image.shape}, but an image has (height, width) or (height, width, colours): "
                 "give a list of images"
             )
         if not np.isfinite(image).all():
-            raise ValueError(f"{name} has NaN or infinity")
+            raise ValueError(f"{name} has NaN or infinite values")
     if not arrays:
-        raise ValueError("images is empty")
+        raise ValueError("images is empty: give at least one image")
     return arrays
 
 
 def _driver(rng: np.random.Generator, n_frames: int, n_sines: int, low: float, high: float) -> Float64Array:
-    """x(t) = low + (high − low)[½ + (1/2n) Σ a_k sin(2πkt/T + φ_k)], k = 0, …, n − 1."""
+    """Return x(t) = low + (high − low)[½ + (1/2n) Σ a_k sin(2πkt/T + φ_k)], k = 0, …, n − 1."""
     k = np.arange(n_sines)
     amplitude, phase = rng.random(n_sines), rng.uniform(0, 2 * np.pi, n_sines)
     waves = amplitude * np.sin(2 * np.pi * np.arange(n_frames)[:, None] * k / n_frames + phase)
@@ -200,7 +215,7 @@ def _look(
     side: int,
     frames: FloatArray,
 ) -> bool:
-    """Sample each frame, ``side`` points over ±side/2 · zoom, bilinearly; False as soon as a point is off the image."""
+    """Sample frames bilinearly at side × side points over ±side/2 · zoom; return False if a point is off the image."""
     height, width = image.shape
     half = side / 2.0
     step = side / max(1.0, side - 1.0)

@@ -1,4 +1,4 @@
-"""Images to look at: made ones, which need no download, photographs of scikit-image, or a folder of the user's."""
+"""Sources of images: made from a seed, photographs of scikit-image, or a folder of the user. Nothing is downloaded."""
 
 import os
 from importlib import import_module
@@ -11,23 +11,36 @@ from scipy.ndimage import gaussian_filter
 from biosfa.kernels.jit import jit
 from biosfa.typing import Float64Array
 
-# Dead leaves: discs that hide each other, radii with density ∝ r⁻³ between these, seen through a slight blur (all in
-# pixels). Their spectrum, edges and occlusions are much like those of photographs.
+# Dead leaves are discs that hide each other. The density of their radii is ∝ r⁻³ between these limits, in pixels, and
+# the image is slightly blurred. Its spectrum, edges and occlusions are similar to those of photographs.
 SMALLEST_RADIUS, LARGEST_RADIUS = 1.5, 200.0
 BLUR = 0.6
 
-N_IMAGES, SIDE = 13, 512  # as many as the paper has
+N_IMAGES, SIDE = 13, 512  # the number of images of the paper; pixels per side
 
 # The photographs in scikit-image's wheel that are in the public domain or CC0.
 PHOTOGRAPHS = ("astronaut", "camera", "chelsea", "coffee", "rocket", "brick", "grass", "gravel")
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 
-LUMINANCE = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601, as PNG and TIFF readers do
+LUMINANCE = np.array([0.299, 0.587, 0.114])  # ITU-R BT.601, as in most image readers
 
 
 def dead_leaves(n_images: int = N_IMAGES, side: int = SIDE, *, random_state: int = 0) -> list[Float64Array]:
-    """Images of discs that hide each other, of all sizes and shades of gray in [0, 1].
+    """Make images of discs of all sizes that hide each other, in shades of gray from 0 to 1.
+
+    Parameters
+    ----------
+    n_images : int, default=13
+        Number of images.
+    side : int, default=512
+        Side of an image in pixels.
+    random_state : int, default=0
+        Seed of the images.
+
+    Returns
+    -------
+    list of arrays of shape (side, side)
 
     Examples
     --------
@@ -42,13 +55,13 @@ def dead_leaves(n_images: int = N_IMAGES, side: int = SIDE, *, random_state: int
 
 @jit
 def _leaves(side: int, seed: int) -> Float64Array:
-    """Discs drawn from the front to the back, until they cover everything."""
-    np.random.seed(seed)  # that of compiled code, which is not NumPy's global one  # noqa: NPY002
+    """Draw discs from the front to the back, until they cover the image."""
+    np.random.seed(seed)  # the generator of compiled code, not NumPy's global one  # noqa: NPY002
     image = np.full((side, side), -1.0)
     left = side * side
     margin = LARGEST_RADIUS
     while left > 0:
-        # r⁻² is uniform where the density of r is ∝ r⁻³
+        # if the density of r is ∝ r⁻³, then r⁻² is uniform
         u = np.random.random()  # noqa: NPY002
         radius = (SMALLEST_RADIUS**-2 - u * (SMALLEST_RADIUS**-2 - LARGEST_RADIUS**-2)) ** -0.5
         x = np.random.random() * (side + 2.0 * margin) - margin  # noqa: NPY002
@@ -63,7 +76,21 @@ def _leaves(side: int, seed: int) -> Float64Array:
 
 
 def pink_noise(n_images: int = N_IMAGES, side: int = SIDE, *, random_state: int = 0) -> list[Float64Array]:
-    """Noise whose amplitude falls like 1/frequency, as that of photographs does, with random phases, in [0, 1].
+    """Make images of noise with the amplitude spectrum of photographs, 1/frequency, and random phases.
+
+    Parameters
+    ----------
+    n_images : int, default=13
+        Number of images.
+    side : int, default=512
+        Side of an image in pixels.
+    random_state : int, default=0
+        Seed of the images.
+
+    Returns
+    -------
+    list of arrays of shape (side, side)
+        Values are from 0 to 1.
 
     Examples
     --------
@@ -84,23 +111,23 @@ def pink_noise(n_images: int = N_IMAGES, side: int = SIDE, *, random_state: int 
 
 
 def photographs() -> list[Float64Array]:
-    """The eight photographs inside scikit-image that are free of rights, in gray (needs the extra ``images``)."""
+    """Return the eight photographs of scikit-image that are free of rights, in gray. Needs ``biosfa[images]``."""
     try:
         data = import_module("skimage.data")
     except ImportError:
         raise ImportError(
-            'the photographs are those of scikit-image: pip install "biosfa[images]", or use images="dead leaves"'
+            'the photographs need scikit-image: pip install "biosfa[images]", or use images="dead leaves"'
         ) from None
     return [to_gray(getattr(data, name)()) for name in PHOTOGRAPHS]
 
 
 def read_images(folder: str | os.PathLike[str]) -> dict[str, Float64Array]:
-    """All PNG, JPEG and TIFF files of a folder by name, in gray.
+    """Read all PNG, JPEG and TIFF files of a folder, in gray. The keys are the names of the files.
 
     Raises
     ------
     ValueError
-        If the folder has none, or one that is not an image.
+        If the folder has no such file, or if one of them is not an image.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -108,7 +135,7 @@ def read_images(folder: str | os.PathLike[str]) -> dict[str, Float64Array]:
         path for path in Path(folder).iterdir() if path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
     )
     if not paths:
-        raise ValueError(f"{os.fspath(folder)} has no images: files that end in {', '.join(SUFFIXES)}")
+        raise ValueError(f"{os.fspath(folder)} has no images: there are no files that end in {', '.join(SUFFIXES)}")
     images = {}
     for path in paths:
         try:
@@ -117,12 +144,14 @@ def read_images(folder: str | os.PathLike[str]) -> dict[str, Float64Array]:
                 images[path.name] = to_gray(np.asarray(image if plain else image.convert("RGB")))
         except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
             reason = "not an image" if isinstance(error, UnidentifiedImageError) else str(error)
-            raise ValueError(f"{path} cannot be read: {reason}. Remove it from the folder, or choose another") from None
+            raise ValueError(
+                f"{path} cannot be read: {reason}. Remove it from the folder, or choose another folder"
+            ) from None
     return images
 
 
 def to_gray(image: Any) -> Float64Array:
-    """Luminance; integers are brought to [0, 1] by the largest number of their type."""
+    """Return the luminance of an image. Integers are divided by the largest number of their type."""
     pixels = np.asarray(image)
     gray = pixels.astype(np.float64)
     if pixels.dtype == np.bool_:

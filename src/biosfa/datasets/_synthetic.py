@@ -1,4 +1,4 @@
-"""Signals whose slow features are known: sources that forget, and a direction that turns."""
+"""Signals whose slow features are known: slow sources in noise, and a direction that turns."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from biosfa.typing import Float64Array
 
 @dataclass(frozen=True)
 class SlowMixture:
-    """Slow sources that were mixed with noise.
+    """Slow sources mixed with noise, as made by :func:`slow_mixture`.
 
     Attributes
     ----------
     sources : array of shape (n_samples, n_slow)
-        The slow ones, of unit variance, the slowest first.
+        The slow sources, with unit variance.
     signal : array of shape (n_samples, n_slow + n_noise)
-        Sources and noise under a random rotation.
+        Sources and noise, mixed by a random rotation.
     """
 
     sources: Float64Array
@@ -32,18 +32,24 @@ def slow_mixture(
     n_noise: int = 7,
     random_state: int | np.random.Generator | None = None,
 ) -> SlowMixture:
-    """Independent Gaussian sources that forget exponentially, and white noise, under a random rotation.
+    """Mix slow Gaussian sources with white noise by a random rotation.
+
+    The correlation of a source with itself decays exponentially in time.
 
     Parameters
     ----------
     n_samples : int
-        Length of the stream.
-    times : array-like of float
-        Correlation times T of the sources, in samples: their slowness is 2(1 − exp(−1/T)).
-    n_noise : int
-        Columns of white noise.
-    random_state : int, Generator or None
-        For the sources and the rotation.
+        Number of samples.
+    times : array-like of float, default=(200, 90, 40)
+        Correlation time T of each source, in samples. The slowness of a source is 2(1 − exp(−1/T)).
+    n_noise : int, default=7
+        Number of columns of white noise.
+    random_state : int, Generator or None, default=None
+        Seed of the sources, the noise and the rotation.
+
+    Returns
+    -------
+    SlowMixture
 
     Examples
     --------
@@ -63,14 +69,14 @@ def slow_mixture(
 
 @dataclass(frozen=True)
 class HeadDirection:
-    """A direction that turns at random, and what sensors make of it.
+    """A direction that turns at random, and the signal of its sensors, as made by :func:`head_direction`.
 
     Attributes
     ----------
     angle : array of shape (n_samples,)
-        The direction, in radians, not wrapped.
+        The direction in radians, not wrapped to one turn.
     signal : array of shape (n_samples, 2 n_harmonics + n_noise)
-        Harmonics of it and noise under a random rotation.
+        Harmonics of the direction and noise, mixed by a random rotation.
     """
 
     angle: Float64Array
@@ -85,22 +91,27 @@ def head_direction(
     turn: float = 0.05,
     random_state: int | np.random.Generator | None = None,
 ) -> HeadDirection:
-    """A random walk on the circle, seen as cos nφ and sin nφ, mixed with white noise.
+    """Make a random walk of a direction φ, and mix its harmonics cos nφ and sin nφ with white noise.
 
-    Slow feature analysis finds the harmonics, in pairs; outputs that cannot be negative tile the circle.
+    Slow feature analysis finds the harmonics, in pairs. Outputs that cannot be negative divide the circle among
+    themselves.
 
     Parameters
     ----------
     n_samples : int
-        Length of the stream.
-    n_harmonics : int
-        Largest n.
-    n_noise : int
-        Columns of white noise.
-    turn : float
-        Standard deviation of a step, in radians: the slowness of harmonic n is 2(1 − exp(−n² turn²/2)).
-    random_state : int, Generator or None
-        For the walk, the noise and the rotation.
+        Number of samples.
+    n_harmonics : int, default=4
+        Number of harmonics: n = 1, …, n_harmonics.
+    n_noise : int, default=8
+        Number of columns of white noise.
+    turn : float, default=0.05
+        Standard deviation of a step, in radians. The slowness of harmonic n is 2(1 − exp(−n² turn²/2)).
+    random_state : int, Generator or None, default=None
+        Seed of the walk, the noise and the rotation.
+
+    Returns
+    -------
+    HeadDirection
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""The paper's experiments and the arena, one package each; ``engine`` is what they share."""
+"""The paper's experiments and the comparison of learners, one package each. They share ``engine``."""

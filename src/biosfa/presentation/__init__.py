@@ -1,1 +1,1 @@
-"""How things are shown to people: progress bars, and the style of figures."""
+"""Progress bars, and the style of figures."""

@@ -1,4 +1,4 @@
-"""A progress bar with rate and time left, on terminals only."""
+"""A progress bar with the rate and the time left. It is shown on terminals only."""
 
 import sys
 import threading
@@ -23,7 +23,23 @@ class _Rate(ProgressColumn):
 
 
 class Progress:
-    """Progress of a run, in steps that may be counted from any thread, or as a part of the whole (``total=None``)."""
+    """A progress bar for a run, used in a ``with`` statement.
+
+    Parameters
+    ----------
+    title : str
+        Text before the bar.
+    total : int or None
+        Number of steps, which :meth:`advance` counts from any thread. None if :meth:`reach` reports the share done.
+    unit : str, default="steps"
+        Unit of the rate.
+
+    Examples
+    --------
+    >>> from biosfa.presentation.progress import Progress
+    >>> with Progress("learn", total=10) as progress:
+    ...     progress.advance(10)
+    """
 
     def __init__(self, title: str, total: int | None, unit: str = "steps") -> None:
         self._bar = RichProgress(
@@ -52,15 +68,15 @@ class Progress:
         self._bar.stop()
 
     def skip(self, steps: int) -> None:
-        """Count steps that were made before this run."""
+        """Count steps that an earlier run has made."""
         self._bar.update(self._task, completed=steps)
 
     def advance(self, steps: int) -> None:
-        """Count steps."""
+        """Count steps of this run."""
         with self._lock:
             self._bar.advance(self._task, steps)
 
     def reach(self, fraction: float, steps: int) -> None:
-        """Say what part of the whole is done, and how many steps that took."""
+        """Report the share of the whole that is done, and the number of steps that it took."""
         elapsed = self._bar.tasks[0].elapsed or 0.0
         self._bar.update(self._task, completed=fraction, rate=steps / elapsed if elapsed > 0.0 else None)

@@ -1,4 +1,4 @@
-"""How figures of this package look, and how they are saved."""
+"""The style of this package's figures, and functions that draw and save them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,27 +47,34 @@ RC: Any = {
 
 @contextmanager
 def figure(width: float, height: float) -> Iterator[Figure]:
-    """A figure in the style of this package, on no screen."""
+    """Open a figure in the style of this package, of a size in inches. It is not shown on a screen.
+
+    Examples
+    --------
+    >>> from biosfa.presentation.style import figure
+    >>> with figure(4, 3) as drawn:
+    ...     axes = drawn.subplots()
+    """
     with mpl.rc_context(RC):
         yield Figure(figsize=(width, height), layout="constrained")
 
 
 def save(drawn: Figure, folder: Path, name: str) -> None:
-    """Write a figure as PNG and SVG."""
+    """Write a figure to a folder as PNG and as SVG."""
     write_figure(drawn, folder / f"{name}.png", dpi=160)
     write_figure(drawn, folder / f"{name}.svg", metadata={"Date": None})
 
 
 def write_figure(drawn: Figure, path: Path, **options: Any) -> None:
-    """Write a figure in the format that its name says, PNG if it says none, atomically."""
-    content = BytesIO()  # some formats go back in their file, which streams cannot
+    """Write a figure atomically, in the format of the suffix of ``path``, or as PNG if there is no suffix."""
+    content = BytesIO()  # some formats seek backwards, which pipes cannot do
     drawn.savefig(content, format=path.suffix.removeprefix(".").lower() or "png", **options)
     replace_file(path, lambda file: file.write(content.getbuffer()))
 
 
 def band(axes: Axes, steps: IntArray, values: FloatArray, *, color: str, label: str) -> None:
-    """Mean over runs (rows) as a line, the central 90% of them as a shade; runs that diverged are left out."""
-    values = values[~np.isnan(values).any(axis=1)]  # the rest diverged
+    """Draw the mean over runs (rows) as a line, and their central 90% as a shade. Diverged runs (NaN) are left out."""
+    values = values[~np.isnan(values).any(axis=1)]  # without diverged runs
     if not len(values):
         axes.plot([], [], color=color, label=f"{label}: diverged")
         return
@@ -77,13 +84,21 @@ def band(axes: Axes, steps: IntArray, values: FloatArray, *, color: str, label: 
 
 
 def span(axes: Axes, x: FloatArray, values: FloatArray, *, color: str, label: str) -> None:
-    """Median over runs (rows) as a line, all of them as a shade; where one of them is missing there is no line."""
+    """Draw the median over runs (rows) as a line, and their range as a shade, with a gap where a run has NaN."""
     axes.fill_between(x, values.min(axis=0), values.max(axis=0), color=color, alpha=0.18, lw=0)
     axes.plot(x, np.median(values, axis=0), color=color, lw=1.6, label=label)
 
 
 def mosaic(pictures: FloatArray, columns: int) -> FloatArray:
-    """Pictures of one size side by side as one, with a line of NaN between them."""
+    """Return one image with all pictures in rows of so many columns, and a line of NaN between them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.presentation.style import mosaic
+    >>> mosaic(np.ones((3, 4, 4)), columns=2).shape
+    (9, 9)
+    """
     height, width = pictures.shape[1] + 1, pictures.shape[2] + 1
     sheet = np.full((-(-len(pictures) // columns) * height - 1, columns * width - 1), np.nan)
     for i, picture in enumerate(pictures):
@@ -93,6 +108,6 @@ def mosaic(pictures: FloatArray, columns: int) -> FloatArray:
 
 
 def bare(axes: Axes) -> None:
-    """Take ticks and frame away."""
+    """Remove the ticks and the frame."""
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(False)

@@ -1,5 +1,5 @@
-"""What the command does with people's own recordings.
+"""The work behind the commands for recordings.
 
-``run`` fits with checkpoints, ``notes`` says what matters before and after it, ``features`` transforms, ``inspection``
-describes a model, ``picture`` draws, and ``live`` answers lines as they come.
+``run`` fits a model with checkpoints, ``notes`` reports problems before and after a fit, ``features`` transforms,
+``inspection`` describes a model file, ``picture`` draws, and ``live`` answers the lines of a stream.
 """

@@ -1,4 +1,4 @@
-"""Which columns never change."""
+"""Finds the columns that never change."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,12 +10,12 @@ from biosfa.typing import FloatArray
 
 @dataclass
 class ConstantColumns:
-    """Columns that have had one value so far: only these are looked at, so that it costs next to nothing."""
+    """The columns that have had only one value so far. Other columns are not checked again, so this costs little."""
 
-    values: dict[int, float] | None = None  # by column; None before the first sample
+    values: dict[int, float] | None = None  # the value of each column; None before the first sample
 
     def add(self, samples: FloatArray) -> None:
-        """Look at some more samples."""
+        """Drop the columns that change in these samples."""
         if self.values is None:
             self.values = dict(enumerate(samples[0].tolist()))
         self.values = {
@@ -23,21 +23,21 @@ class ConstantColumns:
         }
 
     def columns(self) -> list[int]:
-        """Their numbers."""
+        """Return the numbers of the constant columns."""
         return sorted(self.values or {})
 
     def to_json(self) -> Any:
-        """As JSON data."""
+        """Return the state as JSON data."""
         return None if self.values is None else list(self.values.items())
 
     @classmethod
     def from_json(cls, content: Any, n_columns: int) -> Self:
-        """Back from JSON data.
+        """Restore the state from JSON data.
 
         Raises
         ------
         ValueError
-            If these are not values of so many columns.
+            If the data do not fit this number of columns.
         """
         values = None if content is None else dict(content)
         if values is not None and not set(values) <= set(range(n_columns)):

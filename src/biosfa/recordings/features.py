@@ -1,4 +1,4 @@
-"""Slow features of files, written to a file."""
+"""Computes the slow features of files and writes them to a file."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,13 @@ from biosfa.presentation.progress import Progress
 
 
 def slow_model(path: str) -> SlowFeatureEstimator:
-    """A model of slow features from a file."""
+    """Load a model of slow features from a file.
+
+    Raises
+    ------
+    InputError
+        If the file holds another kind of model.
+    """
     model = load(path)
     if not isinstance(model, SlowFeatureEstimator):
         raise InputError(f"{path} holds {type(model).__name__}, which does not take rows of samples")
@@ -21,7 +27,7 @@ def slow_model(path: str) -> SlowFeatureEstimator:
 
 
 def stream_for(model: SlowFeatureEstimator, source: Any, options: StreamOptions) -> Stream:
-    """Input for a model: the columns that it was fitted to, by name if they have names."""
+    """Open the input of a model: the columns that the model was fitted to, by name if they have names."""
     if options.columns is None and hasattr(model, "feature_names_in_"):
         options = replace(options, columns=[str(name) for name in model.feature_names_in_])
     stream = options.open(standard_input(options.header) if source == [STDIN] else source)
@@ -30,7 +36,7 @@ def stream_for(model: SlowFeatureEstimator, source: Any, options: StreamOptions)
 
 
 def transform(model_path: str, inputs: list[str], out: str, options: StreamOptions) -> int:
-    """Write the slow features of some inputs to a file, one row for each of theirs; returns how many."""
+    """Write the slow features of the inputs to a file, one row per row of the input, and return the number of rows."""
     model = slow_model(model_path)
     stream = stream_for(model, inputs, options)
     if out != STDOUT:

@@ -1,4 +1,4 @@
-"""What is in a model file, for people and for programs."""
+"""Describes a model file, for people and for programs."""
 
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,11 @@ from biosfa.rivals import OnlineRival
 from biosfa.typing import Float64Array
 from biosfa.wording import counted, printable
 
-SHOWN = 20  # features, and names of columns, that are listed one by one
+SHOWN = 20  # number of features and of column names that are listed
 
 
 def inspect(path: str) -> dict[str, Any]:
-    """Settings, samples seen, slowness, and the health of the weights, as JSON data."""
+    """Return settings, samples seen, slowness and the health of the weights of a model file, as JSON data."""
     model = read_model(path)
     with damage_is_an_error(path):
         return _described(path, model)
@@ -46,7 +46,7 @@ def _described(path: str, model: Model) -> dict[str, Any]:
 
 
 def _slowness(delta: Float64Array, estimator: SlowFeatureEstimator) -> dict[str, Any]:
-    """Slowness values, and the times that belong to them."""
+    """Return the slowness values and the timescales and periods that follow from them."""
     lag = getattr(estimator, "lag", 1)
     return {
         "delta_values": _numbers(delta),
@@ -69,7 +69,7 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
         found["n_updates"] = estimator.n_updates_
     if not hasattr(estimator, "components_"):
         nothing = _slowness(np.empty(0), estimator)
-        return found | nothing | {"health": {"warning": "too few samples for features"}}
+        return found | nothing | {"health": {"warning": "there are too few samples for features"}}
     found |= _slowness(estimator.delta_values_, estimator)
     weights = estimator.components_
     health: dict[str, Any] = {"finite": bool(np.isfinite(weights).all())}
@@ -92,12 +92,12 @@ def _numbers(values: Any) -> list[float | None]:
 
 
 def _number(value: Any) -> float | None:
-    """What JSON can hold: no NaN, and nothing infinite."""
+    """Return a number that JSON can hold: None in place of NaN and infinity."""
     return float(value) if np.isfinite(value) else None
 
 
 def as_text(found: dict[str, Any]) -> str:
-    """The same as lines of text."""
+    """Return the result of :func:`inspect` as lines of text."""
     with damage_is_an_error(found["file"]):
         return _text(found)
 
@@ -109,7 +109,7 @@ def _text(found: dict[str, Any]) -> str:
         lines.append(f"{title:<12} {printable(text)}")
 
     if "owner" in found:
-        say("checkpoint", "of an experiment or a hierarchy, which resumes it")
+        say("checkpoint", "of an experiment or a hierarchy: run that again to resume")
         return "\n".join(lines)
     if found["kind"] == KIND:
         options = {name: value for name, value in found["options"].items() if value not in (None, False)}
@@ -135,7 +135,7 @@ def _text(found: dict[str, Any]) -> str:
         f"{found['n_samples_seen']:,} samples{updates}; {'an' if found['open_episode'] else 'no'} episode is open",
     )
     if found["n_skipped"] or found["n_broken_pairs"]:
-        say("gaps", f"{found['n_skipped']:,} samples skipped, {found['n_broken_pairs']:,} pairs parted")
+        say("gaps", f"{found['n_skipped']:,} samples skipped, {found['n_broken_pairs']:,} pairs broken")
     health = found["health"]
     words = []
     if "finite" in health:
@@ -153,7 +153,7 @@ def _text(found: dict[str, Any]) -> str:
     rows = zip(found["delta_values"][:SHOWN], found["timescales"], found["periods"], strict=False)
     for i, numbers in enumerate(rows):
         lines.append(f"slow{i:<8} " + "  ".join(f"{_word(number, '.4g'):>10}" for number in numbers))
-    lines.append("timescale: in samples, if the feature forgets exponentially; period: if it is smooth, as a sine is")
+    lines.append("both are in samples: timescale for features with an exponential decay, period for smooth features")
     if len(found["delta_values"]) > SHOWN:
         lines.append(f"… and {len(found['delta_values']) - SHOWN} more (--json has them all)")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Learning from lines as they come, and answering each with its slow features."""
+"""Learns from lines as they arrive, and answers each line with its slow features."""
 
 import signal
 import time
@@ -17,15 +17,15 @@ from biosfa.recordings.notes import gaps, note
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import FloatArray
 
-# When the answers take up what was learned: from the 8th sample on, whenever so much more has been seen. A function of
-# the number of the sample alone, so that answers do not depend on how lines happen to arrive.
+# When the answers begin to use new weights: from the 8th sample on, whenever the number of samples has grown by 1/64.
+# This depends only on the number of the sample, so that answers do not depend on how the lines arrive.
 FIRST, GRID, GROWTH = 8, 64, 1 / 64
 
 DEFAULT_SOLVER = "online"
 
 
 class Answers:
-    """Features of samples while a network goes on learning from them."""
+    """Computes features of samples while a network learns from the same samples."""
 
     def __init__(self, net: NetworkEstimator, stream: Stream) -> None:
         self.net = net
@@ -37,7 +37,7 @@ class Answers:
         self._projection: Projection | None = Projection.of(net) if fitted else None
 
     def of(self, chunk: Chunk) -> FloatArray:
-        """Learn from a chunk; a row of features for each of its rows, NaN as long as there are none."""
+        """Learn from a chunk and return one row of features per row of it; NaN while there are no features yet."""
         answers = np.full((chunk.n_rows, self.net.n_components), np.nan)
         kept, begin = chunk.rows, 0
         while begin < len(kept):
@@ -58,7 +58,7 @@ class Answers:
         return answers
 
     def _renew(self, projection: Projection) -> None:
-        """Answer with what has been learned since, features keeping their signs."""
+        """Use the present weights for the next answers. Features keep their signs."""
         components = self.net.components_
         turned = np.einsum("ij,ij->i", components, np.nan_to_num(projection.components)) < 0.0
         projection.components = np.where(turned[:, None], -components, components)
@@ -74,10 +74,16 @@ def network(
     seed: int,
     **parameters: Any,
 ) -> NetworkEstimator:
-    """The network of a model file, if there is one and it is what is asked for, or a new one."""
+    """Return the network in a model file, or a new one if the file does not exist.
+
+    Raises
+    ------
+    ValueError
+        If the network in the file was learned with other settings.
+    """
     if model is None or not model.exists():
         if n_components is None:
-            raise ValueError("how many features? Give --components, or a --model that exists")
+            raise ValueError("the number of features is not known: give --components, or a --model that exists")
         learner: NetworkEstimator = ONLINE_SOLVERS[solver or DEFAULT_SOLVER].load()(
             n_components, missing=missing, random_state=seed, **parameters
         )
@@ -104,9 +110,9 @@ def answer(
     keep: Path | None,
     every: float,
 ) -> int:
-    """Read lines until they end, write a line of features for each at once, and keep the model; returns how many.
+    """Read lines until they end, answer each with a line of features at once, and return the number of lines.
 
-    The model is written to ``keep`` every so many seconds, and at the end, however that comes.
+    The model is written to ``keep`` after every ``every`` seconds, and at the end, even if the command is interrupted.
     """
     warm_up(net)
     source = live_input(descriptor, options.header)
@@ -131,13 +137,13 @@ def answer(
         if end.n_skipped or end.n_broken:
             note(gaps(end))
     finally:
-        if keep is not None and whole and has_started(net):  # not if it was stopped amid a sample
+        if keep is not None and whole and has_started(net):  # not if it was stopped within a chunk
             net.save(keep)
     return n_rows
 
 
 def warm_up(net: NetworkEstimator) -> None:
-    """Load what is compiled before the first line comes, so that it need not wait."""
+    """Load the compiled functions before the first line arrives, so that the answer to it is not late."""
     samples = np.random.default_rng(0).standard_normal((GRID, net.n_components + 1))
     twin = clone(net).set_params(pca=None, n_delays=1).partial_fit(samples)
     Projection.of(twin)

@@ -1,4 +1,4 @@
-"""What to say before and after a fit."""
+"""Messages before and after a fit."""
 
 import sys
 import time
@@ -13,16 +13,16 @@ from biosfa.registry import ONLINE_SOLVERS
 from biosfa.signal import expanded_size
 from biosfa.wording import counted, duration, listed, printable
 
-MANY = 5000  # expanded columns from which one should think of reducing them
-MUCH = 5e8  # bytes worth mentioning
-SLOW_COLUMNS = 1500  # expanded columns whose eigenproblem may take seconds
-PROBE_COLUMNS = 400  # of the small eigenproblem that its time is told from
-LONG_SECONDS = 5.0  # worth mentioning
-ENOUGH = 2000  # expanded columns that are quickly dealt with
+MANY = 5000  # with more expanded columns, a reduction is proposed
+MUCH = 5e8  # bytes of memory that are mentioned
+SLOW_COLUMNS = 1500  # expanded columns from which the eigenproblem may take seconds
+PROBE_COLUMNS = 400  # columns of the small eigenproblem from which the time is estimated
+LONG_SECONDS = 5.0  # a longer eigenproblem is mentioned
+ENOUGH = 2000  # expanded columns that a proposed reduction leaves at most
 
 
 def before(run: Run) -> None:
-    """Say how large the problem is, where it is large."""
+    """Print how large the problem is, if it is large."""
     options, columns = run.options, run.stream.n_features
     embedded = min(options.pca or columns, columns) * options.delays
     m = expanded_size(options.expand, embedded)
@@ -41,31 +41,31 @@ def before(run: Run) -> None:
 
 
 def _note_of_time(run: Run, m: int) -> None:
-    """Say how long the eigenproblem will take, and whether there are more dimensions than rows."""
+    """Print how long the eigenproblem will take, if that is long, and whether there are more dimensions than rows."""
     seconds = eigenproblem_seconds(m)
     if seconds > LONG_SECONDS:
         note(
-            f"solving for the features of {m:,} dimensions will take about {duration(seconds)}; after Ctrl-C, biosfa "
-            "resume solves it again"
+            f"solving the eigenproblem of {m:,} dimensions will take about {duration(seconds)}; if you stop it, "
+            "biosfa resume solves it again"
         )
     n_rows = run.stream.n_rows
     if n_rows is not None and n_rows <= m:
         pca, left = _largest_pca(run.options, min(n_rows, run.stream.n_features), n_rows // 10)
         note(
-            f"there are more dimensions ({m:,}) than rows ({n_rows:,}): features will fit the noise. --pca {pca} would "
-            f"leave {left:,}"
+            f"there are more dimensions ({m:,}) than rows ({n_rows:,}), so the features will fit the noise; --pca "
+            f"{pca} would leave {left:,} dimensions"
         )
 
 
 def _largest_pca(options: FitOptions, columns: int, most: int) -> tuple[int, int]:
-    """How many principal components to keep so that at most so many dimensions are left, and how many these are."""
+    """Return the largest number of principal components that leaves at most ``most`` dimensions, and their number."""
     sizes = {d: expanded_size(options.expand, d * options.delays) for d in range(1, columns + 1)}
     pca = max((d for d, size in sizes.items() if size <= most), default=1)
     return pca, sizes[pca]
 
 
 def eigenproblem_seconds(m: int) -> float:
-    """What the eigenproblem of m columns will take here: from that of a small one, growing as m³."""
+    """Estimate the time for an eigenproblem of m columns on this machine: a small one is timed, and scaled by m³."""
     root = np.random.default_rng(0).standard_normal((PROBE_COLUMNS, 2 * PROBE_COLUMNS))
     probe, times = root @ root.T, []
     for _ in range(3):
@@ -76,7 +76,7 @@ def eigenproblem_seconds(m: int) -> float:
 
 
 def after(run: Run) -> list[str]:
-    """What was found, and what was odd about the input."""
+    """Return lines that describe the result of a fit, and print notes about odd input."""
     model, end, episodes = run.estimator, run.fitting.end, run.fitting.episodes
     delta = np.asarray(model.delta_values_)
     if isinstance(model, NetworkEstimator):
@@ -91,17 +91,17 @@ def after(run: Run) -> list[str]:
     if end.n_skipped or end.n_broken:
         lines.append(gaps(end))
     constant = [run.stream.feature_names[i] for i in run.constants.columns()]
-    if constant and isinstance(model, NetworkEstimator):  # exact SFA has said so
-        note(f"constant, and of no use: {listed(constant)}")
+    if constant and isinstance(model, NetworkEstimator):  # exact SFA has already warned
+        note(f"these columns are constant and have no effect: {listed(constant)}")
     return lines
 
 
 def gaps(end: Position) -> str:
-    """What was left out of a stream."""
+    """Return a line with the numbers of skipped rows and of broken pairs of a stream."""
     pairs = counted(end.n_broken, "pair")
-    return f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows parted"
+    return f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows broken"
 
 
 def note(text: str) -> None:
-    """Say something on standard error that is no error."""
+    """Print a note on standard error."""
     print(f"biosfa: note: {printable(text)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""A picture of what a model finds in a recording: features over time, how slow they are by chance, weights."""
+"""Draws what a model finds in a recording: features over time, their slowness compared with chance, and weights."""
 
 import warnings
 from itertools import pairwise
@@ -25,28 +25,28 @@ from biosfa.presentation.style import COLORS, figure, write_figure
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 from biosfa.wording import printable
 
-ROWS = 100_000  # of the input that are looked at
-FEWEST = 10
-SURROGATES = 20
-CLEARLY = 0.95  # of the least slowness that chance gives: where chance varies little, less is no difference
-SHUFFLED, ROWS_A_COLUMN = 10_000, 20  # samples of a shuffled input, at least: in all, and for each expanded column
-FEATURES = 6  # drawn over time
-COLUMNS = 40  # drawn of the weights, those of largest weight
-POINTS = 4000  # along the time axis
+ROWS = 100_000  # rows of the input that are used
+FEWEST = 10  # rows that are needed
+SURROGATES = 20  # random inputs of each kind to compare with
+CLEARLY = 0.95  # a feature counts as slower than chance if its δ is below this share of the smallest δ by chance
+SHUFFLED, ROWS_A_COLUMN = 10_000, 20  # length of the random inputs: at least so many rows, and so many per column
+FEATURES = 6  # features that are drawn over time
+COLUMNS = 40  # columns whose weights are drawn, the largest weights first
+POINTS = 4000  # points along the time axis
 
 
 class Found(NamedTuple):
-    """What the picture shows. Surrogates have one row for each made input, features in order of slowness."""
+    """The numbers in the picture: slowness of the features, and of features of random inputs (one row per input)."""
 
     delta_values: Float64Array  # slowness of the features
-    own_spectra: Float64Array  # of features of inputs whose columns keep their spectra, and share nothing
-    shuffled: Float64Array  # of features of inputs that were shuffled in time
-    shared: BoolArray  # which features are slower than any with the columns' own spectra
-    slow: BoolArray  # which features are slower than any of shuffled inputs
+    own_spectra: Float64Array  # slowness for independent columns with the same spectra
+    shuffled: Float64Array  # slowness for the same samples in random order
+    shared: BoolArray  # which features are slower than all those of independent columns
+    slow: BoolArray  # which features are slower than all those of samples in random order
 
 
 def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 0) -> Found:
-    """Draw the picture."""
+    """Draw the picture, write it to ``out``, and return its numbers."""
     chunk = _first_rows(stream)
     projection = Projection.of(model)
     rows = projection.signal.reduce(chunk.samples)
@@ -55,7 +55,7 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
     delta = _slowness(model, projection, chunk)
     compared = _beginning(chunk, max(SHUFFLED, ROWS_A_COLUMN * len(projection.mean)))
     own_spectra, shuffled = surrogates(model, projection, compared, seed)
-    there = _slowness(model, projection, compared)  # on the rows that the made inputs come from
+    there = _slowness(model, projection, compared)  # on the rows that the random inputs are made from
     found = Found(delta, own_spectra, shuffled, slower(there, own_spectra), slower(there, shuffled))
     with figure(9.5, 8.5) as drawn:
         top, bottom = np.asarray(drawn.subfigures(2, 1, height_ratios=[1.3, 1.0], squeeze=False))[:, 0]
@@ -70,7 +70,17 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
 
 
 def slower(delta: Float64Array, by_chance: Float64Array) -> BoolArray:
-    """Which features, from the slowest on, are clearly slower than the feature of their rank in all surrogates."""
+    """Return which features are clearly slower than chance: than the feature of the same rank in all random inputs.
+
+    After the first feature that is not slower, all others count as not slower.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.recordings.picture import slower
+    >>> slower(np.array([0.1, 1.9, 2.0]), by_chance=np.array([[1.7, 1.8, 1.9], [1.6, 1.8, 2.0]]))
+    array([ True, False, False])
+    """
     clearly = np.sort(delta) < CLEARLY * by_chance.min(axis=0)
     return np.logical_and.accumulate(clearly)[np.argsort(np.argsort(delta))]
 
@@ -80,7 +90,7 @@ def _beginning(chunk: Chunk, n: int) -> Chunk:
 
 
 def _slowness(model: SlowFeatureEstimator, projection: Projection, chunk: Chunk) -> Float64Array:
-    """Slowness of a model's features on some rows."""
+    """Return the slowness of a model's features on a chunk."""
     plan = projection.signal.plan(projection.signal.reduce(chunk.samples), chunk.starts, continued=False)
     return metrics.slowness(projection.project(plan), episode_lengths(plan.starts), getattr(model, "lag", 1))
 
@@ -88,9 +98,11 @@ def _slowness(model: SlowFeatureEstimator, projection: Projection, chunk: Chunk)
 def surrogates(
     model: SlowFeatureEstimator, projection: Projection, chunk: Chunk, seed: int
 ) -> tuple[Float64Array, Float64Array]:
-    """Slowness of features of made inputs: columns with their own spectra and random phases; rows in random order.
+    """Return the slowness of features of random inputs of two kinds.
 
-    The first ask whether columns share what is slow; the second, whether anything is slower than noise.
+    The first kind keeps the spectrum of each column but draws random phases, so that the columns are independent: a
+    feature that is slower is shared by several columns. The second kind has the same rows in random order: a feature
+    that is slower is slower than noise.
     """
     k = len(projection.components)
     samples, lengths = chunk.samples, episode_lengths(chunk.starts)
@@ -101,9 +113,9 @@ def surrogates(
         return sfa.fit(projection.signal.reduce(made), lengths=lengths).delta_values_
 
     found: tuple[list[Float64Array], list[Float64Array]] = ([], [])
-    with warnings.catch_warnings(), Progress("made inputs", total=SURROGATES, unit="inputs") as progress:
+    with warnings.catch_warnings(), Progress("random inputs", total=SURROGATES, unit="inputs") as progress:
         for known in (RankDeficiencyWarning, ShortEpisodeWarning, ConditioningWarning, GiveAwayWarning):
-            warnings.simplefilter("ignore", known)  # was said when the model was fitted
+            warnings.simplefilter("ignore", known)  # reported when the model was fitted
         for _ in range(SURROGATES):
             found[0].append(slowness(phase_randomised(samples, lengths, rng)))
             found[1].append(slowness(rng.permutation(samples)))
@@ -112,14 +124,14 @@ def surrogates(
 
 
 def _first_rows(stream: Stream) -> Chunk:
-    """The beginning of a stream, as one chunk."""
+    """Return the beginning of a stream as one chunk."""
     chunks: list[Chunk] = []
     for chunk in stream:
         chunks.append(chunk)
         if sum(len(each.samples) for each in chunks) >= ROWS:
             break
     if sum(len(each.samples) for each in chunks) < FEWEST:
-        raise InputError(f"there are fewer than {FEWEST} samples to draw")
+        raise InputError(f"the input has fewer than {FEWEST} samples: too few for a picture")
     samples = np.concatenate([each.samples for each in chunks])[:ROWS]
     return chunks[-1]._replace(samples=samples, starts=np.concatenate([each.starts for each in chunks])[:ROWS])
 
@@ -142,23 +154,23 @@ def _draw_features(axes: list[Axes], Y: FloatArray, begins: BoolArray, delta: Fl
 def _draw_slowness(axes: Axes, found: Found) -> None:
     delta, number, color = found.delta_values, np.arange(len(found.delta_values)), COLORS["bio-sfa"]
     chances = {
-        "shuffled in time": (found.shuffled, COLORS["series"], "--"),
-        "columns with their own spectra": (found.own_spectra, COLORS["force"], ":"),
+        "samples in random order": (found.shuffled, COLORS["series"], "--"),
+        "independent columns, same spectra": (found.own_spectra, COLORS["force"], ":"),
     }
     for label, (by_chance, shade, dashes) in chances.items():
         axes.vlines(number, by_chance.min(axis=0), by_chance.max(axis=0), color=shade, alpha=0.3, lw=4)
         axes.plot(number, by_chance.mean(axis=0), color=shade, lw=1, ls=dashes, marker="_", label=label)
     axes.plot(number, delta, color=color, lw=1, zorder=1)
     axes.scatter(number, delta, s=28, zorder=2, edgecolor=color, facecolor=np.where(found.shared, color, "white"))
-    axes.scatter([], [], s=28, color=color, label="slower than any of both")
-    axes.scatter([], [], s=28, edgecolor=color, facecolor="white", label="no slower than columns by themselves")
-    axes.set(xlabel="feature", ylabel="slowness δ", title="how slow, and how slow by chance", yscale="log")
+    axes.scatter([], [], s=28, color=color, label="slower than independent columns")
+    axes.scatter([], [], s=28, edgecolor=color, facecolor="white", label="not slower than independent columns")
+    axes.set(xlabel="feature", ylabel="slowness δ", title="slowness, compared with chance", yscale="log")
     _integers(axes, len(delta))
     axes.legend(loc="best", fontsize=7)
 
 
 def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array, real: BoolArray) -> None:
-    """Weights of each feature, of the columns that matter most to those that are slower than chance."""
+    """Draw the weights of the columns that matter most to the features that are slower than chance."""
     largest = np.abs(weights).max(axis=1, keepdims=True)
     shares = weights / np.where(largest > 0.0, largest, 1.0)
     weight = np.abs(shares[real] if real.any() else shares).max(axis=0)
@@ -166,11 +178,11 @@ def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array
     image = axes.imshow(
         shares[:, strongest].T, aspect="auto", cmap="RdBu_r", vmin=-1.0, vmax=1.0, interpolation="nearest"
     )
-    # names are no formulas, though they may have dollars in them
+    # names may have dollar signs in them, but are not formulas
     labels, size = [printable(name) for name in names[strongest]], max(4.5, min(8.0, 160 / len(strongest)))
     axes.set_yticks(range(len(strongest)), labels, fontsize=size, parse_math=False)
     which = f", {COLUMNS} of {len(names):,} columns" if len(strongest) < len(names) else ""
-    axes.set(xlabel="feature", title=f"weights × spread of the column{which}; the largest is 1", aspect="auto")
+    axes.set(xlabel="feature", title=f"weight × spread of the column{which}; the largest is 1", aspect="auto")
     axes.title.set_fontsize(8)
     _integers(axes, len(weights))
     axes.spines[:].set_visible(False)
@@ -178,6 +190,6 @@ def _draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array
 
 
 def _integers(axes: Axes, n_features: int) -> None:
-    """Ticks at features, not between them."""
+    """Put the ticks at features, not between them."""
     axes.set_xlim(-0.5, n_features - 0.5)
     axes.set_xticks(range(0, n_features, 1 + n_features // 11))

@@ -1,4 +1,4 @@
-"""Fitting a model to files, with checkpoints: killed at any moment, it goes on and ends with the same bits."""
+"""Fits a model to files, with checkpoints. A fit that is killed at any moment resumes and ends with the same bits."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -24,11 +24,11 @@ from biosfa.registry import ONLINE_SOLVERS, SOLVERS
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What to fit to what; JSON data."""
+    """The options of a fit, which can be written as JSON."""
 
     inputs: list[str]
     components: int
-    solver: str = "exact"  # one of SOLVERS
+    solver: str = "exact"  # a key of SOLVERS
     pca: int | None = None
     expand: str | None = None
     delays: int = 1
@@ -39,15 +39,15 @@ class FitOptions:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "FitOptions":
-        """Options of a checkpoint."""
+        """Restore the options from the JSON data of a checkpoint."""
         return cls(**{**content, "stream": StreamOptions(**content["stream"])})
 
     def open(self) -> Stream:
-        """The samples."""
+        """Open the inputs as one stream of samples."""
         return self.stream.open(standard_input(self.stream.header) if self.inputs == [STDIN] else self.inputs)
 
     def estimator(self) -> SlowFeatureEstimator:
-        """What learns."""
+        """Return a new estimator with these options."""
         signal: dict[str, Any] = {
             "pca": self.pca,
             "expansion": self.expand,
@@ -62,7 +62,7 @@ class FitOptions:
         return learner
 
     def check(self) -> None:
-        """Raise ValueError for what does not go together."""
+        """Raise ValueError if options contradict each other."""
         online = self.solver in ONLINE_SOLVERS
         if not online and self.epochs > 1:
             raise ValueError(f"--epochs is for {' and '.join(f'--solver {name}' for name in ONLINE_SOLVERS)}")
@@ -71,12 +71,12 @@ class FitOptions:
         if self.stream.max_step is not None and self.stream.time is None:
             raise ValueError("--max-step needs --time")
         if self.inputs == [STDIN] and (self.pca is not None or self.epochs > 1):
-            raise ValueError("standard input can be read only once: write it to a file first, for --pca or --epochs")
+            raise ValueError("standard input can be read only once: for --pca or --epochs, write it to a file first")
 
 
 @dataclass
 class Run:
-    """A fit to files, under way."""
+    """A fit to files that is under way."""
 
     options: FitOptions
     out: Path
@@ -85,11 +85,11 @@ class Run:
     fitting: Fitting
     checkpoint: Checkpoint
     constants: ConstantColumns = field(default_factory=ConstantColumns)
-    kept_rows: int = 0  # in the last checkpoint
+    kept_rows: int = 0  # rows that the last checkpoint covers
 
     @classmethod
     def begin(cls, options: FitOptions, out: Path) -> "Run":
-        """A new one."""
+        """Begin a new fit."""
         options.check()
         estimator, stream = options.estimator(), options.open()
         for path in (out, checkpoint_of(out)):
@@ -100,12 +100,12 @@ class Run:
         )
 
     def take_up(self, kept: Kept) -> "Run":
-        """Go on from where a checkpoint of the same fit was.
+        """Resume from a checkpoint of the same fit.
 
         Raises
         ------
         ModelFileError
-            If that cannot be: what the checkpoint says does not fit together.
+            If the checkpoint contradicts itself.
         """
         name = str(self.checkpoint.path)
         with damage_is_an_error(name):
@@ -115,38 +115,38 @@ class Run:
                 self.estimator, self.fitting = loaded, Fitting(loaded, self.stream)
             self.fitting.restore(kept.state["fitting"], kept.arrays)
             self.constants = ConstantColumns.from_json(kept.state["constants"], self.stream.n_features)
-            next(self.stream.chunks(self.fitting.position), None)  # a place that can be read from
+            next(self.stream.chunks(self.fitting.position), None)  # check that the input can be read from there
         self.kept_rows = self.fitting.n_rows
         return self
 
     def steps(self, checkpoint_every: float) -> Iterator[float]:
-        """Learn chunk by chunk, and keep what was learned every so many seconds (0: never); yields the part done."""
+        """Learn chunk by chunk, write a checkpoint after every so many seconds (0: never), and yield the share done."""
         self.checkpoint.every = checkpoint_every
         if checkpoint_every > 0:
             self.keep()  # so that there is something to resume, and a disk that cannot be written to is noticed
         for chunk in self.fitting.steps():
             if chunk is not None:
                 self.constants.add(chunk.samples)
-            last = self.fitting.about_to_finish  # and that may take long
+            last = self.fitting.about_to_finish  # the last step may take long
             if checkpoint_every > 0 and (last or self.checkpoint.due()):
                 self.keep()
             yield self.fraction()
 
     def fraction(self) -> float:
-        """How much is done."""
+        """Return the share of the fit that is done, from 0 to 1."""
         position = self.fitting.position
         part = 1.0 if position is None else self.stream.fraction(position)
         return min(1.0, (self.fitting.passes_made + part) / self.fitting.n_passes)
 
     def keep(self) -> None:
-        """Keep everything in the checkpoint."""
+        """Write the checkpoint."""
         scalars, arrays = self.fitting.state()
         model = to_model(self.estimator, published=False) if self.fitting.begun else None
         self.checkpoint.write({"fitting": scalars, "constants": self.constants.to_json()}, arrays, model)
         self.kept_rows = self.fitting.n_rows
 
     def finish(self) -> None:
-        """Write the model, with where it comes from, and remove the checkpoint."""
+        """Write the model with the names of its inputs, and remove the checkpoint."""
         model = to_model(self.estimator)
         origin: dict[str, Any] = {
             "inputs": [Path(name).name for name in self.options.inputs],  # no paths of this machine
@@ -159,18 +159,18 @@ class Run:
 
 
 def checkpoint_of(out: Path) -> Path:
-    """Where the checkpoints of a model are kept while it learns."""
+    """Return the path of the checkpoint of a model file."""
     return out.with_name(out.name + ".checkpoint")
 
 
 @contextmanager
 def alone_at(out: Path) -> Iterator[None]:
-    """Be the only one who fits a model; what killed processes left of it, other than checkpoints, is removed.
+    """Lock a model file, so that no other run can fit it, and remove temporary files that killed runs left behind.
 
     Raises
     ------
     OutputError
-        If another run is writing it, or if it cannot be written.
+        If another run is writing the file, or if it cannot be written.
     """
     with writing(out):
         if not is_stream(out):
@@ -179,12 +179,12 @@ def alone_at(out: Path) -> Iterator[None]:
 
 
 def begin(options: FitOptions, out: Path, *, overwrite: bool = False) -> Run:
-    """A fit to files; one that goes on if there is a checkpoint of it.
+    """Begin a fit to files, or resume it if it has a checkpoint.
 
     Raises
     ------
     InputError
-        If there is a checkpoint of another fit, unless it may be overwritten.
+        If there is a checkpoint of another fit, and ``overwrite`` is false.
     """
     run = Run.begin(options, out)
     path = run.checkpoint.path
@@ -196,20 +196,26 @@ def begin(options: FitOptions, out: Path, *, overwrite: bool = False) -> Run:
         if kept.owner == own:
             return run.take_up(kept)
     except ModelFileError as error:
-        raise InputError(f"{error}. Give the checkpoint up with --overwrite, or choose another --out") from None
+        raise InputError(f"{error}. Discard the checkpoint with --overwrite, or choose another --out") from None
     if isinstance(kept.owner, dict) and kept.owner.get("options") == own["options"]:
         raise InputError(
-            f"the input has changed since {path} was written: give the checkpoint up with --overwrite, or bring the "
-            "old input back"
+            f"the input has changed since {path} was written: discard the checkpoint with --overwrite, or restore the "
+            "old input"
         )
     raise InputError(
         f"{path} is the checkpoint of a fit with other settings or inputs: resume that fit with biosfa resume {out}, "
-        "choose another --out, or give it up with --overwrite"
+        "choose another --out, or discard the checkpoint with --overwrite"
     )
 
 
 def resume(out: Path) -> Run:
-    """A fit that was stopped, or killed, and goes on."""
+    """Resume a fit that was stopped or killed.
+
+    Raises
+    ------
+    InputError
+        If there is no checkpoint, or if the input has changed.
+    """
     path = checkpoint_of(out)
     if not path.exists():
         state = "is finished" if out.exists() else "has no checkpoint yet, so run the fit again"
@@ -221,15 +227,15 @@ def resume(out: Path) -> Run:
         raise ModelFileError(f"{path} is damaged: a fit to standard input keeps no checkpoint")
     if run.checkpoint.owner != kept.owner:
         raise InputError(
-            f"the input of {path} has changed since: fit it anew with --overwrite, or bring the old one back"
+            f"the input has changed since {path} was written: fit again with --overwrite, or restore the old input"
         )
     return run.take_up(kept)
 
 
 def work(run: Run, checkpoint_every: float) -> None:
-    """Learn to the end, with progress and checkpoints, and write the model."""
+    """Finish a fit, with a progress bar and checkpoints, and write the model."""
     resumable, n_before = run.options.inputs != [STDIN] and not is_stream(run.out), run.fitting.n_rows
-    # the products of a network are small: threads that share them only wait for one another
+    # the matrix products of a network are small: with several threads they are slower
     limits = threadpool_limits(1) if run.options.solver in ONLINE_SOLVERS else nullcontext()
     steps = run.steps(checkpoint_every if resumable else 0.0)
     with limits:
@@ -244,14 +250,14 @@ def work(run: Run, checkpoint_every: float) -> None:
                     if run.fitting.about_to_finish:
                         break
             except (ValueError, MemoryError, DivergenceError):
-                if run.kept_rows == 0:  # nothing to go on with
+                if run.kept_rows == 0:  # nothing was learned that could be resumed
                     run.checkpoint.remove()
                 raise
         with stop_at_once():
             try:
                 for _ in steps:
                     pass
-            except (ValueError, MemoryError):  # which would come again
+            except (ValueError, MemoryError):  # the same error would come again after a resume
                 run.checkpoint.remove()
                 raise
     run.finish()
@@ -259,7 +265,7 @@ def work(run: Run, checkpoint_every: float) -> None:
 
 @contextmanager
 def stop_at_once() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the process: an eigenproblem does not return to Python before it is solved."""
+    """Let Ctrl-C and SIGTERM end the process at once: the eigenproblem does not return to Python until it is solved."""
     before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -270,7 +276,7 @@ def stop_at_once() -> Iterator[None]:
 
 @contextmanager
 def stop_between_steps() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C wait for the end of a step, when everything can be kept; a second one does not wait."""
+    """Let Ctrl-C wait for the end of a step, so that a checkpoint can be written; a second Ctrl-C does not wait."""
     asked = False
 
     def ask(*_: object) -> None:

@@ -1,7 +1,7 @@
-"""A rat that walks through a room, and what it sees: RatLab's world, written anew.
+"""A simulation of a rat that walks through a room, and of its view.
 
-The world, the camera and the walk are those that RatLab (Schönfeld & Wiskott 2013, 2015) is described by; textures are
-made from a seed, or the user's.
+Room, camera and walk follow the description of RatLab (Schönfeld & Wiskott 2013, 2015). The code is new. Textures are
+made from a seed, or come from a folder of the user.
 """
 
 from biosfa.datasets.rat._camera import FIELD

@@ -1,4 +1,4 @@
-"""What the simulated rat sees: a ray caster for a panorama of its room."""
+"""Renders the view of the simulated rat: a ray caster for a panorama of its room."""
 
 import math
 from typing import Any
@@ -10,14 +10,14 @@ from biosfa.typing import Float64Array
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
-# RatLab's camera: eyes at height 3, 320° × 40° with a column a degree, in order of azimuth; rows are evenly spaced in
-# the tangent of elevation.
+# RatLab's camera: eyes at height 3, a field of 320° × 40°. There is one column per degree of azimuth. Rows are evenly
+# spaced in the tangent of the elevation.
 EYE = 3.0
 COLUMNS, ROWS = 320, 40
 FIELD = 320
 STEEPEST = math.tan(math.radians(20.0))
 
-# The far scene stands on a box about the origin, beyond the room.
+# The far scene is painted on the sides of a box around the origin, far outside the room.
 FAR, FAR_HEIGHT = 300.0, 300.0
 
 
@@ -34,10 +34,10 @@ def render(
     scenes: Bytes,
     frames: Bytes,
 ) -> None:
-    """Fill ``frames`` of shape (n, 40, 320, 3) with what is seen from (x, y), the nearest texel for every ray.
+    """Fill ``frames`` of shape (n, 40, 320, 3) with the views from (x, y). Each ray takes the nearest texel.
 
-    Sides are numbered by where they are: 0 at x = 0, 1 at the largest y, 2 at the largest x, 3 at y = 0. Textures are
-    stretched over their side, from left to right as seen from inside, and over the floor.
+    The sides have numbers: 0 at x = 0, 1 at the largest y, 2 at the largest x, 3 at y = 0. Each texture is stretched
+    over its side, from left to right as seen from inside, or over the floor.
     """
     for t in range(len(x)):
         first = int(heading[t] - FIELD / 2)  # truncated towards zero, as RatLab does
@@ -70,7 +70,7 @@ def render(
 def _side(
     x: float, y: float, cosine: float, sine: float, left: float, right: float, low: float, high: float
 ) -> tuple[int, float, float]:
-    """The side of a box that a level ray hits: its number, where on it from left to right, and how far away."""
+    """Return the side of a box that a level ray hits: its number, the place on it from left to right, the distance."""
     along_x = (right - x) / cosine if cosine > 0.0 else (left - x) / cosine if cosine < 0.0 else np.inf
     along_y = (high - y) / sine if sine > 0.0 else (low - y) / sine if sine < 0.0 else np.inf
     if along_x < along_y:
@@ -83,5 +83,5 @@ def _side(
 
 @jit
 def _texel(share: float, count: int) -> int:
-    """Which of so many texels is at a share in [0, 1] of them."""
+    """Return the number of the texel at a share from 0 to 1 of all."""
     return min(max(int(share * count), 0), count - 1)

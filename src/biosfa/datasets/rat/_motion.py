@@ -1,4 +1,4 @@
-"""How the simulated rat walks: random turns with momentum, away from walls, as RatLab's does."""
+"""The walk of the simulated rat: random turns with momentum, away from the walls, as in RatLab."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,23 +7,51 @@ import numpy as np
 
 from biosfa.typing import Float64Array
 
-REDRAWS = 1000  # attempts to stay off the walls, before a setting counts as having no way out
+REDRAWS = 1000  # attempts to find a step that stays off the walls, before the walk gives up
 
 
 class Trajectory(NamedTuple):
-    """Where the rat is and where its head points, step by step."""
+    """The position and heading of the rat at each step.
 
-    position: Float64Array  # (n_steps, 2)
-    heading: Float64Array  # (n_steps,), degrees in [0, 360)
+    Attributes
+    ----------
+    position : array of shape (n_steps, 2)
+        x and y.
+    heading : array of shape (n_steps,)
+        Direction of the head in degrees, from the x axis towards the y axis.
+    """
+
+    position: Float64Array
+    heading: Float64Array
 
 
 @dataclass(frozen=True)
 class Walk:
-    """Constants of the walk; the defaults are RatLab's (Schönfeld & Wiskott 2013), in units of its room of 60 × 40.
+    """A random walk. The defaults are those of RatLab (Schönfeld & Wiskott 2013), for a room of 60 × 40.
 
-    The step is ``speed`` · normalise(m v + (1 − m) n): v the last step, m the momentum, n a unit vector whose angle is
-    drawn evenly from ``arc`` degrees about that of v. Where it would end nearer to a wall than ``margin``, v is halved
-    and n is drawn again.
+    A step is ``speed`` · normalise(m v + (1 − m) n), where v is the last step, m the momentum, and n a unit vector in a
+    random direction within ``arc`` degrees around v. If the step would end nearer to a wall than ``margin``, v is
+    halved and n is drawn again.
+
+    Attributes
+    ----------
+    speed : float, default=1.0
+        Length of a step.
+    momentum : float, default=0.55
+        Weight of the last step, from 0 to 1.
+    arc : float, default=320.0
+        Range of random directions around the last step, in degrees.
+    margin : float, default=5.0
+        Smallest distance from the walls.
+    rotation : float or None, default=None
+        Degrees (RMS) by which the head turns per step, independently of the walk. None: the head points along the step.
+
+    Examples
+    --------
+    >>> from biosfa.datasets.rat import Walk
+    >>> path = Walk()(100, (60.0, 40.0), random_state=0)
+    >>> path.position.shape, path.heading.shape
+    ((100, 2), (100,))
     """
 
     speed: float = 1.0
@@ -31,20 +59,21 @@ class Walk:
     arc: float = 320.0
     margin: float = 5.0
     rotation: float | None = None
-    """Degrees, RMS, that the head turns in a step, wherever the rat goes; None: it points along the step."""
 
     def __call__(self, n_steps: int, size: tuple[float, float], random_state: int = 0) -> Trajectory:
-        """Walk in a room of this size.
+        """Walk ``n_steps`` steps in a room of this size.
 
         Raises
         ------
         ValueError
-            If the walls leave no way out.
+            If the rat finds no step that stays off the walls.
         """
         rng = np.random.default_rng(random_state)
         low, high = np.full(2, self.margin), np.array(size) - self.margin
         if not np.all(low < high):
-            raise ValueError(f"margin={self.margin} leaves no room in {size[0]} × {size[1]}")
+            raise ValueError(
+                f"margin={self.margin} leaves no room to walk in {size[0]} × {size[1]}: choose a smaller one"
+            )
         position = np.empty((n_steps, 2))
         here = rng.uniform(low, high)
         angle = rng.uniform(0, 2 * np.pi)

@@ -1,4 +1,4 @@
-"""The room, what is seen from a place in it, and the stream of what a rat sees on its way."""
+"""The room, the views in it, and the stream of views on a walk."""
 
 import os
 from collections.abc import Iterator
@@ -13,13 +13,20 @@ from biosfa.datasets.rat._motion import Trajectory, Walk
 from biosfa.datasets.rat._textures import made_textures, read_textures
 from biosfa.typing import Float64Array
 
-HEADINGS = 8  # directions that firing maps are averaged over, as RatLab does
-MARGIN = 5.0  # from the walls
+HEADINGS = 8  # headings over which firing maps are averaged, as in RatLab
+MARGIN = 5.0  # distance from the walls
 
 
 @dataclass(frozen=True)
 class Room:
-    """A rectangular room with four walls, a floor, and a far scene that shows above the walls.
+    """A rectangular room with four walls, a floor, and a far scene that is visible above the walls.
+
+    Attributes
+    ----------
+    width, depth, height : float, default=60.0, 40.0, 10.0
+        Size of the room along x and y, and height of the walls.
+    textures : folder or int, default=0
+        A folder with the pictures wall0 to wall3, floor, and scene0 to scene3; or the seed of textures that are made.
 
     Examples
     --------
@@ -28,11 +35,10 @@ class Room:
     (1, 40, 320, 3)
     """
 
-    width: float = 60.0  # along x
-    depth: float = 40.0  # along y
-    height: float = 10.0  # of the walls
+    width: float = 60.0
+    depth: float = 40.0
+    height: float = 10.0
     textures: str | os.PathLike[str] | int = 0
-    """A folder with pictures wall0 … wall3, floor, scene0 … scene3, or the seed of made ones."""
 
     walls: Bytes = field(init=False, repr=False, compare=False)
     floor: Bytes = field(init=False, repr=False, compare=False)
@@ -47,11 +53,11 @@ class Room:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and depth."""
+        """Width and depth of the room."""
         return self.width, self.depth
 
     def look(self, position: ArrayLike, heading: ArrayLike) -> Bytes:
-        """What is seen from positions in the room, of shape (n, 40, 320, 3): 320° about the heading, 40° of elevation.
+        """Return the views from positions in the room: 320° around the heading, and 40° of elevation.
 
         Parameters
         ----------
@@ -59,6 +65,11 @@ class Room:
             x and y.
         heading : array-like of shape (n,)
             Degrees, counted from the x axis towards the y axis.
+
+        Returns
+        -------
+        array of shape (n, 40, 320, 3)
+            Colours as bytes.
 
         Raises
         ------
@@ -68,7 +79,9 @@ class Room:
         where = np.asarray(position, dtype=np.float64).reshape(-1, 2)
         headings = np.asarray(heading, dtype=np.float64).reshape(-1)
         if len(where) != len(headings):
-            raise ValueError(f"there are {len(where)} positions and {len(headings)} headings")
+            raise ValueError(
+                f"there are {len(where)} positions but {len(headings)} headings: give one heading per position"
+            )
         self.check_inside(where, headings)
         frames = np.empty((len(where), ROWS, COLUMNS, 3), np.uint8)
         x, y = np.ascontiguousarray(where[:, 0]), np.ascontiguousarray(where[:, 1])
@@ -76,7 +89,7 @@ class Room:
         return frames
 
     def check_inside(self, position: Float64Array, heading: Float64Array) -> None:
-        """Raise ValueError, with its number, for a position that is not inside the room."""
+        """Raise ValueError if a position is not inside the room; the message has its number."""
         outside = ~np.all((position > 0.0) & (position < np.array(self.size)), axis=1) | ~np.isfinite(heading)
         if outside.any():
             i = int(outside.argmax())
@@ -86,10 +99,10 @@ class Room:
             )
 
     def grid(self, *, step: int = 1, headings: int = HEADINGS, margin: float = MARGIN) -> Trajectory:
-        """Positions that keep off the walls, each with evenly spaced headings: what firing maps are of.
+        """Return a grid of positions and headings, for firing maps.
 
-        Positions are whole numbers, every ``step``-th of them. Rows are in the order y, x, heading; :meth:`grid_shape`
-        has their numbers.
+        Positions have whole coordinates, every ``step``-th of them, at least ``margin`` from the walls. Each comes with
+        evenly spaced headings. Rows are in the order y, x, heading; :meth:`grid_shape` returns how many there are.
         """
         ny, nx, n_headings = self.grid_shape(step=step, headings=headings, margin=margin)
         first = np.ceil(margin)
@@ -102,7 +115,7 @@ class Room:
         return Trajectory(np.stack([x.ravel(), y.ravel()], axis=1), h.ravel())
 
     def grid_shape(self, *, step: int = 1, headings: int = HEADINGS, margin: float = MARGIN) -> tuple[int, int, int]:
-        """Numbers of rows (y), columns (x) and headings of the grid."""
+        """Return the numbers of rows (y), columns (x) and headings of the grid."""
         first = np.ceil(margin)
         ny, nx = (int((size - margin - first) // step) + 1 for size in (self.depth, self.width))
         return ny, nx, headings
@@ -110,9 +123,24 @@ class Room:
 
 @dataclass(frozen=True)
 class RatStream:
-    """Where a rat is, and what it sees; frames are made when they are asked for.
+    """The path of a rat and its views, as made by :func:`rat_stream`. Frames are rendered when they are needed.
 
-    Iterate over it for chunks of frames; ``stream[i:j]`` has any of them.
+    Iterate over the stream for chunks of frames. ``stream[i:j]`` returns the frames i to j - 1.
+
+    Attributes
+    ----------
+    room : Room
+        The room.
+    path : Trajectory
+        Positions and headings of the rat.
+    chunk : int, default=500
+        Number of frames per chunk when you iterate.
+
+    Examples
+    --------
+    >>> from biosfa.datasets import rat_stream
+    >>> [frames.shape for frames in rat_stream(30, chunk=20)]
+    [(20, 40, 320, 3), (10, 40, 320, 3)]
     """
 
     room: Room
@@ -127,7 +155,7 @@ class RatStream:
         return frames if isinstance(index, slice) else frames[0]
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        """All frames."""
+        """Return all frames as one array."""
         return self[:].astype(self[:1].dtype if dtype is None else dtype, copy=False)
 
     def __iter__(self) -> Iterator[Bytes]:
@@ -136,7 +164,7 @@ class RatStream:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """Of all frames, if they were one array."""
+        """Shape of all frames as one array."""
         return (len(self), ROWS, COLUMNS, 3)
 
 
@@ -150,23 +178,23 @@ def rat_stream(
     chunk: int = 500,
     random_state: int = 0,
 ) -> RatStream:
-    """A rat that walks through a room, and what it sees, as in the paper's Sec. 6.3.
+    """Simulate a rat that walks through a room, and its views (Sec. 6.3 of the paper).
 
     Parameters
     ----------
     n_frames : int, default=10,000
-        Steps of the walk.
+        Number of steps of the walk.
     walk : Walk, optional
-        How it walks; RatLab's way by default.
+        Constants of the walk; by default those of RatLab.
     path : (positions of shape (n, 2), headings in degrees of shape (n,)), optional
-        Where it goes instead of ``n_frames`` steps: inside the room, x in (0, 60) and y in (0, 40) by default; headings
-        count from the x axis towards the y axis.
+        A given path instead of a walk of ``n_frames`` steps. Positions must be inside the room: by default, x is
+        between 0 and 60, and y between 0 and 40. Headings count from the x axis towards the y axis.
     textures : folder or int, default=0
-        Pictures for the walls, or the seed of made ones; see :class:`Room`.
+        Pictures for the walls, or the seed of textures that are made; see :class:`Room`.
     room : Room, optional
-        Another room; has its own textures.
+        Another room, with its own textures.
     chunk : int, default=500
-        Frames that iterating gives at a time.
+        Number of frames per chunk when you iterate.
     random_state : int, default=0
         Seed of the walk.
 
@@ -184,7 +212,7 @@ def rat_stream(
     room = Room(textures=textures) if room is None else room
     if path is None:
         if not isinstance(n_frames, int | np.integer) or n_frames < 1:
-            raise ValueError(f"n_frames must be a whole number from 1; got {n_frames!r}")
+            raise ValueError(f"n_frames must be a whole number, at least 1; got {n_frames!r}")
         return RatStream(room, (walk or Walk())(n_frames, room.size, random_state), chunk)
     positions: Float64Array = np.asarray(path[0], dtype=np.float64)
     headings: Float64Array = np.asarray(path[1], dtype=np.float64)
@@ -198,7 +226,7 @@ def rat_stream(
 
 
 def _stack(pictures: list[Bytes]) -> Bytes:
-    """Pictures as one array, enlarged to the size of the largest."""
+    """Return the pictures as one array, each enlarged to the size of the largest."""
     rows, columns = (max(picture.shape[axis] for picture in pictures) for axis in (0, 1))
     return np.stack(
         [

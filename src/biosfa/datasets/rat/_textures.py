@@ -1,4 +1,4 @@
-"""What covers the walls, the floor and the far scene of the rat's room: made from a seed, or pictures of the user's."""
+"""Textures of the walls, the floor and the far scene of the rat's room: made from a seed, or pictures of the user."""
 
 import os
 from pathlib import Path
@@ -15,11 +15,11 @@ Texture = np.ndarray[Any, np.dtype[np.uint8]]
 SIDE = 256  # texels along a side
 NAMES = ("wall0", "wall1", "wall2", "wall3", "floor", "scene0", "scene1", "scene2", "scene3")
 
-# Mean colours of the walls and their contrast, as measured on RatLab's textures, so that frames have like statistics.
+# Mean colours of the walls and their contrast, measured on RatLab's textures, so that frames have similar statistics.
 WALL_COLORS = ((148, 139, 134), (152, 121, 105), (88, 84, 77), (114, 106, 93))
 CONTRAST = 35.0
 FLOOR = 123.0
-# Far scenes: ground and sky, one pair of colours on each side.
+# Far scenes: colours of ground and sky on each side.
 SCENES = (
     ((96, 110, 70), (150, 175, 205)),
     ((130, 105, 75), (190, 170, 150)),
@@ -29,11 +29,11 @@ SCENES = (
 
 
 def made_textures(random_state: int = 0) -> dict[str, Texture]:
-    """Textures of shape (256, 256, 3), the top row first: four walls, a floor, and four far scenes.
+    """Make textures of shape (256, 256, 3), the top row first: four walls, a floor, and four far scenes.
 
-    Each wall has a pattern of its own (blotches, bars, discs, slanted waves), and is bright in the middle and dark at
-    its edges: a low-frequency cue to where on the wall a patch is. A wall has one colour throughout: where the colours
-    drift along it, linear functions of the pixels tell much of the position, and a hierarchy would have less to show.
+    Each wall has its own pattern (blotches, bars, discs, slanted waves). It is bright in the middle and dark at the
+    edges, which shows where on the wall a patch is. A wall has only one colour: if the colour changed along the wall,
+    linear functions of the pixels would reveal much of the position, and the task would be too easy for a hierarchy.
     """
     rng = np.random.default_rng(random_state)
     patterns = (_blotches(rng, 6.0), _bars(rng), _discs(rng), _waves(rng))
@@ -51,12 +51,12 @@ def made_textures(random_state: int = 0) -> dict[str, Texture]:
 
 
 def read_textures(folder: str | os.PathLike[str]) -> dict[str, Texture]:
-    """Textures from pictures named wall0 … wall3, floor, scene0 … scene3 (PNG, JPEG, TIFF).
+    """Read textures from the pictures wall0 to wall3, floor, and scene0 to scene3 in a folder (PNG, JPEG or TIFF).
 
     Raises
     ------
     ValueError
-        If one is missing, or is not an image; the message names it.
+        If a picture is missing, or is not an image. The message names it.
     """
     from PIL import Image, UnidentifiedImageError
 
@@ -64,7 +64,7 @@ def read_textures(folder: str | os.PathLike[str]) -> dict[str, Texture]:
     for name in NAMES:
         found = [path for path in sorted(Path(folder).glob(f"{name}.*")) if path.suffix.lower() in SUFFIXES]
         if not found:
-            raise ValueError(f"{folder} has no picture {name} (.png, .jpg or .tiff); needed are {', '.join(NAMES)}")
+            raise ValueError(f"{folder} has no picture {name} (.png, .jpg or .tiff); it must have {', '.join(NAMES)}")
         try:
             with Image.open(found[0]) as picture:
                 textures[name] = np.asarray(picture.convert("RGB"), dtype=np.uint8)
@@ -109,7 +109,7 @@ def _standard(values: Float64Array) -> Float64Array:
 
 
 def _colored(color: np.ndarray[Any, Any], shade: Float64Array) -> Texture:
-    """A texture with this mean colour and the contrast of the walls, from a shade of any scale."""
+    """Return a texture with this mean colour and the contrast of the walls, from shades of any scale."""
     return _bytes(color + CONTRAST * _standard(shade)[:, :, None])
 
 

@@ -1,4 +1,4 @@
-"""Experiment 1 (Sec. 6.1): the slow force that drives a chaotic series, recovered online."""
+"""Experiment 1 (Sec. 6.1): a network finds the slow force that drives a chaotic series."""
 
 from biosfa.experiments.chaotic._baseline import numpy_loop
 from biosfa.experiments.chaotic._config import ChaoticConfig, preset

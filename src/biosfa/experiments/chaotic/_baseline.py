@@ -1,4 +1,4 @@
-"""Algorithm 1 as one writes it in NumPy: the yardstick of speed."""
+"""Algorithm 1 written directly in NumPy, to compare speeds with."""
 
 import numpy as np
 
@@ -6,7 +6,30 @@ from biosfa.typing import FloatArray
 
 
 def numpy_loop(X: FloatArray, W: FloatArray, M_inv: FloatArray, eta: float, tau: float) -> None:
-    """Learn from the rows of X, changing W and M⁻¹, which is carried by Sherman–Morrison as in the paper's appendix."""
+    """Learn from the rows of X with Algorithm 1, and change W and M⁻¹ in place.
+
+    M⁻¹ is updated by the Sherman–Morrison formula, as in the paper's appendix.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, m)
+        The expanded signal, centred.
+    W : array of shape (k, m)
+        Feedforward weights.
+    M_inv : array of shape (k, k)
+        Inverse of the lateral weights.
+    eta, tau : float
+        Learning rate, and ratio of the rates of W and M.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.experiments.chaotic import numpy_loop
+    >>> W, M_inv = np.full((1, 3), 0.1), np.eye(1)
+    >>> numpy_loop(np.random.default_rng(0).standard_normal((100, 3)), W, M_inv, eta=0.001, tau=0.5)
+    >>> bool(np.all(W != 0.1))
+    True
+    """
     x_prev, y_prev = X[0], M_inv @ (W @ X[0])
     rate = eta / tau
     for x in X[1:]:

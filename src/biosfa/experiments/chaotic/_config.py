@@ -1,4 +1,4 @@
-"""What the experiment with the chaotic series runs, and the series."""
+"""Settings of the experiment with the chaotic series, and the series."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from biosfa.kernels.exact import Moments
 from biosfa.learning import InverseTime
 from biosfa.typing import Float64Array
 
-# The authors' rates: their grid search found "a = 4, b = −4", which are powers of ten.
+# The authors' rates. Their grid search found "a = 4, b = −4"; these are exponents of ten.
 LEARNING_RATE = InverseTime(a=1e4, b=1e-4)
 TAU = 0.5
 RULES = ("bio-sfa", "reversible")
@@ -20,21 +20,47 @@ TUNED: dict[str, type[BioSFA | OnlineSFA]] = {"auto": BioSFA, "online": OnlineSF
 
 @dataclass(frozen=True)
 class ChaoticConfig:
-    """What to run; :func:`preset` has the sensible ones."""
+    """Settings of the experiment. Use :func:`preset` to make them.
+
+    Attributes
+    ----------
+    preset : str
+        Name of the preset.
+    variant : {"code", "paper"}
+        Constants of the series, as in :func:`biosfa.datasets.driven_logistic_map`.
+    runs : int
+        Number of networks per rule.
+    seed : int
+        Seed of the series.
+    samples : int
+        Length of the series, which is streamed repeatedly.
+    steps : int
+        Number of updates per network.
+    series : int
+        Number of series in the table of other series, with the seeds 0, 1, …
+    offline_steps : int
+        Number of steps of the offline algorithm.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import chaotic
+    >>> chaotic.preset("quick").steps
+    2000000
+    """
 
     preset: str
     variant: Variant
-    runs: int  # networks of each rule
-    seed: int  # of the series
-    samples: int  # length of the series, which is streamed again and again
-    steps: int  # updates of each network
-    series: int  # the table of other series has those of seeds 0, 1, …, series − 1
+    runs: int
+    seed: int
+    samples: int
+    steps: int
+    series: int
     offline_steps: int
 
 
-# How fast a network converges depends on the series. Of those of seeds 0–4, the errors of 1, 2 and 3 lie within
-# 0.7–1.4 times the range of the authors' ten runs on theirs; 0 converges faster and 4 slower. Seed 1 was chosen as the
-# default for that, after seeing all five; the report shows them all.
+# How fast a network converges depends on the series. For seeds 1, 2 and 3 the errors are within 0.7–1.4 times the range
+# of the authors' ten runs on their series. Seed 0 converges faster and seed 4 slower. Seed 1 was made the default for
+# this reason, after seeing seeds 0–4; the report shows all five.
 DEFAULT_SEED = 1
 PRESETS = {
     "quick": ChaoticConfig(
@@ -54,23 +80,37 @@ PRESETS = {
 
 
 def preset(name: str, **changes: Any) -> ChaoticConfig:
-    """A preset, with some fields changed; None leaves them."""
+    """Return the settings of a preset, with some fields changed. A value of None leaves the field as it is.
+
+    Parameters
+    ----------
+    name : {"quick", "paper"}
+        Name of the preset.
+    **changes
+        New values for fields of :class:`ChaoticConfig`.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import chaotic
+    >>> chaotic.preset("paper", runs=2).runs
+    2
+    """
     return changed(PRESETS[name], **changes)
 
 
 def others(config: ChaoticConfig) -> list[int]:
-    """Seeds of the table of series, less the one that all runs are on."""
+    """Return the seeds of the other series in the table."""
     return [seed for seed in range(config.series) if seed != config.seed]
 
 
 @held(3)
 def load(config: ChaoticConfig, seed: int) -> DrivenLogisticMap:
-    """The series of a seed."""
+    """Make the series of a seed."""
     return driven_logistic_map(config.samples, variant=config.variant, random_state=seed)
 
 
 @held(3)
 def signal(config: ChaoticConfig, seed: int) -> tuple[Float64Array, Moments]:
-    """The expanded signal of a series, and its moments."""
+    """Return the expanded signal of a series, and its moments."""
     X = load(config, seed).expanded()
     return X, metrics.moments(X)

@@ -1,4 +1,4 @@
-"""The network of the paper's Fig. 1, drawn from a model."""
+"""Draws the network of the paper's Fig. 1 from a model."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ COMMON = [
 
 
 def draw_network(net: BioSFA, figure: Figure) -> None:
-    """Draw the neurons and synapses of a fitted network, with its rules; lines are as wide as the weights are large."""
+    """Draw the neurons and synapses of a fitted network, and its rules. Wider lines are larger weights."""
     drawing, text = figure.subplots(1, 2, width_ratios=[1.15, 1])
     W, M = np.abs(net.W_), np.abs(net.M_)
     n_outputs, n_inputs = min(len(W), MOST_OUTPUTS), min(W.shape[1], MOST_INPUTS)
@@ -60,7 +60,7 @@ def draw_network(net: BioSFA, figure: Figure) -> None:
 
 
 def _spread(count: int, more: bool) -> list[float]:
-    """Heights from top to bottom, with a gap before the last one where neurons are left out."""
+    """Return heights from top to bottom, with a gap before the last one if neurons are left out."""
     if count == 1:
         return [0.0]
     heights = list(np.linspace(1.15, -1.15, count + (1 if more else 0)))
@@ -81,7 +81,7 @@ def _synapse(
 
 
 def _lateral(axes: Axes, one: tuple[float, float], other: tuple[float, float], width: float) -> None:
-    """An arc to the right of two outputs, with an empty circle (anti-Hebbian) at each end."""
+    """Draw an arc to the right of two outputs, with an empty circle (anti-Hebbian synapse) at each end."""
     t = np.linspace(-np.pi / 2, np.pi / 2, 60)
     reach = 0.25 + 0.22 * abs(one[1] - other[1])
     x = one[0] + 0.16 + reach * np.cos(t)

@@ -1,4 +1,4 @@
-"""Experiment 1 (Sec. 6.1): the slow force that drives a chaotic series, recovered online."""
+"""Experiment 1 (Sec. 6.1): a network finds the slow force that drives a chaotic series."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,24 +17,31 @@ from biosfa.typing import Arrays, Float64Array, IntArray
 
 
 class Chaotic(Experiment[ChaoticConfig]):
-    """The driven logistic map."""
+    """The experiment with the driven logistic map; :func:`reproduce` runs it.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import chaotic
+    >>> chaotic.Chaotic(chaotic.preset("quick")).title()
+    'chaotic, quick'
+    """
 
     name = "chaotic"
 
     def title(self) -> str:
-        """What the progress bar says."""
+        """Return the text of the progress bar."""
         return f"chaotic, {self.config.preset}"
 
     def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
-        """One stage: no task needs another."""
+        """Return one stage: no task needs the result of another."""
         return [lambda _: tasks(self.config)]
 
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Numbers and curves."""
+        """Return numbers and curves."""
         return summarize(self.config, arrays_of(results))
 
     def timings(self, results: Results) -> dict[str, Any]:
-        """Time per step, beside that of a NumPy loop."""
+        """Return the time per step, and that of a NumPy loop."""
         loop = time_numpy_loop(self.config)
         learning = [result for name, result in results.items() if name.startswith(RULES)]
         seconds = float(sum(result.arrays["learning_seconds"] for result in learning))
@@ -49,7 +56,7 @@ class Chaotic(Experiment[ChaoticConfig]):
         }
 
     def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Draw the figures, the network's from a small one."""
+        """Draw the figures. The drawing of the network shows a small one."""
         example = BioSFA(3, random_state=0).fit(load(self.config, self.config.seed).delays[:10_000])
         draw_figures(out, curves, found, example)
 
@@ -59,12 +66,31 @@ class Chaotic(Experiment[ChaoticConfig]):
 
 
 def reproduce(config: ChaoticConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
-    """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
+    """Run the experiment, write figures, numbers and a report to ``out``, and return the content of ``metrics.json``.
+
+    Parameters
+    ----------
+    config : ChaoticConfig
+        The settings, such as ``preset("quick")``.
+    out : Path
+        The output folder.
+    jobs : int, optional
+        Number of tasks that run at the same time; by default one per core.
+    resume : bool, default=False
+        Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from biosfa.experiments import chaotic
+    >>> found = chaotic.reproduce(chaotic.preset("quick"), Path("results"))  # doctest: +SKIP
+    >>> min(found["correlation"])  # doctest: +SKIP
+    """
     return Chaotic(config).run(out, jobs=jobs, resume=resume).found
 
 
 def summarize(config: ChaoticConfig, arrays: dict[str, Arrays]) -> tuple[dict[str, Any], Arrays]:
-    """The numbers and the curves; both the same, to the bit, for the same configuration."""
+    """Return the numbers and the curves. Both have the same bits for the same settings."""
     runs = {rule: [arrays[f"{rule}-{run:02d}"] for run in range(config.runs)] for rule in RULES}
     steps: IntArray = runs["bio-sfa"][0]["steps"]
     errors = {rule: np.stack([run["error"] for run in runs[rule]]) for rule in RULES}
@@ -140,6 +166,6 @@ def summarize(config: ChaoticConfig, arrays: dict[str, Arrays]) -> tuple[dict[st
 
 
 def error_after(samples: int, steps: IntArray, errors: Float64Array) -> dict[str, float]:
-    """Errors within the first pass, after numbers of samples that people ask about: the last record before each."""
+    """Return errors in the first pass after 1e4, 2e4, 1e5 and 1e6 samples: each is the last that was recorded."""
     asked = [number for number in (10_000, 20_000, 100_000, 1_000_000) if number <= samples]
     return {str(number): float(errors[np.searchsorted(steps, number, side="right") - 1]) for number in asked}

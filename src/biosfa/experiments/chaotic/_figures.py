@@ -11,7 +11,7 @@ from biosfa.experiments.chaotic._diagram import draw_network
 from biosfa.presentation.style import COLORS, band, figure, save
 from biosfa.typing import Arrays
 
-FIRST_SHOWN = 100  # earlier errors say only where the weights began
+FIRST_SHOWN = 100  # before this step, the error depends only on the initial weights
 
 
 def draw_figures(folder: Path, curves: Arrays, found: dict[str, Any], example: BioSFA) -> None:
@@ -26,7 +26,7 @@ def draw_figures(folder: Path, curves: Arrays, found: dict[str, Any], example: B
 
 
 def draw_panels(folder: Path, curves: Arrays) -> None:
-    """Driving force, noisy series and output over the last steps, and the error: the panels of the paper's Fig. 2."""
+    """Draw the panels of the paper's Fig. 2: driving force, noisy series, output over the last steps, and error."""
     force = _standard(curves["last_driving_force"])
     output = _standard(curves["last_output"])
     output *= np.sign(output @ force)
@@ -57,7 +57,7 @@ def draw_panels(folder: Path, curves: Arrays) -> None:
 
 
 def draw_comparison(folder: Path, curves: Arrays, found: dict[str, Any]) -> None:
-    """Error of every algorithm on the same axes, and the constraint error of the networks."""
+    """Draw the errors of all algorithms on the same axes, and the constraint errors of the networks."""
     shown = curves["steps"] >= FIRST_SHOWN
     steps = curves["steps"][shown]
     names = {"bio-sfa": "Bio-SFA", "reversible": "reversible rule"}
@@ -79,7 +79,7 @@ def draw_comparison(folder: Path, curves: Arrays, found: dict[str, Any]) -> None
 
 
 def draw_tuned(folder: Path, curves: Arrays, found: dict[str, Any]) -> None:
-    """Errors with automatic rates beside those of the paper's rule and rates, and what the watch on learning shows."""
+    """Draw the errors with automatic rates and with the paper's rates, and the network's own estimates."""
     with figure(9.5, 3.4) as drawn:
         error, watch = drawn.subplots(1, 2)
         shown = curves["steps"] >= FIRST_SHOWN
@@ -113,13 +113,13 @@ def draw_tuned(folder: Path, curves: Arrays, found: dict[str, Any]) -> None:
                 label=label,
             )
         watch.axhline(found["lambda_slow"], color="0.6", lw=1, label=r"$\lambda_\mathrm{slow}$")
-        watch.set(title="what the network sees of itself", xlabel="samples", xscale="log", yscale="log")
+        watch.set(title="the network's own estimates", xlabel="samples", xscale="log", yscale="log")
         watch.legend()
         save(drawn, folder, "tuned")
 
 
 def _draw_exact(axes: Axes, curves: Arrays, label: str) -> None:
-    """Error of exact SFA against samples, as long as it has one."""
+    """Draw the error of exact SFA against samples, where it is above 0."""
     shown = curves["error_exact"] > 0
     steps, errors = curves["steps_exact"][shown], curves["error_exact"][shown]
     axes.plot(steps, errors, color=COLORS["exact"], ls="--", lw=1.2, label=label)

@@ -8,7 +8,7 @@ from biosfa.experiments.engine import Report
 if TYPE_CHECKING:
     from biosfa.experiments.chaotic._config import ChaoticConfig
 
-# Error of the authors' own runs: minimum, median and maximum of ten, from the output of their notebook.
+# Errors of the authors' ten runs: minimum, median and maximum, from the output of their notebook.
 AUTHORS = {
     10_000_000: (0.108, 0.116, 0.123),
     20_000_000: (0.039, 0.049, 0.062),
@@ -17,7 +17,7 @@ AUTHORS = {
 }
 AUTHORS_SECONDS_PER_STEP = 28e-6
 
-# Correlation with the driving force below which a network has plainly not converged; the authors' reach 0.99.
+# A network with a smaller correlation with the driving force has not converged. Those of the authors reach 0.99.
 CONVERGED = 0.98
 
 
@@ -26,7 +26,7 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
     report = Report(
         "The driven logistic map",
         "Experiment 1 of “A biologically plausible neural network for Slow Feature Analysis” (Lipshutz et al., NeurIPS "
-        f"2020): {config.runs} networks of each rule, {config.steps:,} steps each, on a chaotic series of "
+        f"2020). {config.runs} networks per rule learn for {config.steps:,} steps each, on a chaotic series of "
         f"{config.samples:,} samples.",
     )
     final = str(config.steps)
@@ -34,33 +34,34 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
         [
             (
                 f"{min(found['correlation']):.4f}",
-                "least correlation of the output with the driving force, over the runs",
+                "correlation of the output with the driving force, lowest of all runs",
             ),
-            (f"{found['correlation_exact']:.4f}", "that of exact SFA"),
+            (f"{found['correlation_exact']:.4f}", "correlation for exact SFA"),
             (f"{found['error_median'][final]:.2g}", "median error at the end"),
-            (f"{1 / timings['seconds_per_step'] / 1e6:.0f} million", "steps a second, on one core"),
+            (f"{1 / timings['seconds_per_step'] / 1e6:.0f} million", "steps per second, on one core"),
             (
                 f"{timings['times_faster_than_numpy_loop']:.0f} ×",
-                "faster than the NumPy loop, measured in the same run",
+                "faster than a NumPy loop, measured in the same run",
             ),
-            (f"{timings['wall_seconds']:.0f} s", "for everything that this run had to do"),
+            (f"{timings['wall_seconds']:.0f} s", "total time of this run"),
         ]
     )
     report.picture(
         folder / "chaotic.png",
-        "The paper's Fig. 2. (a–c) The last 5,000 steps: the slow force that drives the growth rate of a logistic map, "
-        "the chaotic series it makes, and the output of the network, which is given the series only. (d) Error against "
-        "steps.",
+        "The paper's Fig. 2. Panels (a) to (c) show the last 5,000 steps: the slow force that drives the growth rate "
+        "of a logistic map, the chaotic series that results, and the output of the network, which sees only the "
+        "series. Panel (d) shows the error against steps.",
     )
     if min(found["correlation"]) < CONVERGED:
         report.paragraph(
-            "Not all of these networks have converged: with the paper's rates they need some 4e7 steps, as preset "
-            "“paper” has."
+            "Some of these networks have not converged. With the paper's rates they need about 4e7 steps; the preset "
+            "“paper” runs 5e7."
         )
-    report.heading("Beside the authors' figures")
+    report.heading("Comparison with the authors' results")
     report.paragraph(
-        "Error = slowness of the output, made white, minus the least possible. The authors' figures are from their "
-        "published notebook, on a series of their own; they are for variant “code”, after as many steps."
+        "The error is the slowness of the output, scaled to unit variance, minus the smallest possible slowness. The "
+        "authors' errors come from their published notebook, for another series and the variant “code”, after the same "
+        "numbers of steps."
     )
     report.table(
         ["step", "authors: min", "median", "max", "here: min", "median", "max"],
@@ -77,11 +78,12 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
     report.heading("All algorithms")
     report.picture(
         folder / "comparison.png",
-        "Left: error of Bio-SFA, of its rule for reversible processes, of the offline algorithm against its own steps, "
-        "and of exact SFA given the first samples only. Right: how far the networks' outputs are from white.",
+        "Left: errors of Bio-SFA, of the rule for reversible processes, of the offline algorithm (against its own "
+        "steps), and of exact SFA on the first samples of the series. Right: constraint error, which is 0 if the "
+        "outputs are white.",
     )
     report.table(
-        ["at the end", "error, median", "constraint error, median", "correlation, least"],
+        ["at the end", "error, median", "constraint error, median", "correlation, lowest"],
         [
             [
                 name,
@@ -96,13 +98,13 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
     report.heading("No rates chosen by hand")
     report.picture(
         folder / "tuned.png",
-        "Left: one pass over the series with automatic rates, with the paper's local rule and with "
-        "OnlineSFA, which is not local, beside the paper's own rates. Right: slowness, constraint error "
-        "and effective rate of the latter, as the network knows them while it learns (median of the runs).",
+        "Left: errors in one pass over the series with automatic rates, for the paper's local rule and for OnlineSFA, "
+        "which is not local. The paper's own rates are shown for comparison. Right: slowness, constraint error and "
+        "effective rate of OnlineSFA, as the network estimates them while it learns (median of the runs).",
     )
     asked = list(found["one_pass"]["online"]["error_median"])
     report.table(
-        ["error: median (greatest)", *(f"{int(samples):,} samples" for samples in asked)],
+        ["error: median (largest)", *(f"{int(samples):,} samples" for samples in asked)],
         [
             [
                 label,
@@ -117,14 +119,15 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
     )
     least = {name: min(values) for name, values in found["correlation_tuned"].items()}
     report.paragraph(
-        f"At the end of the pass, outputs with automatic rates correlate {least['auto']:.4f} or more with the driving "
-        f"force, with OnlineSFA {least['online']:.4f}."
+        "At the end of the pass, the lowest correlation with the driving force over the runs is "
+        f"{least['auto']:.4f} for the paper's rule with automatic rates, and {least['online']:.4f} for OnlineSFA."
     )
     report.heading("Other series")
     report.paragraph(
-        "Each seed draws another driving force, and how fast a network converges depends on it. For variant “code”, "
-        "seed 1 was made the default after seeing seeds 0–4 at full length, because its median errors are within "
-        "0.7–1.4 times the range of the authors' runs; those of seeds 0 and 4 are not. One network on each:"
+        "Each seed draws another driving force, and the force determines how fast a network converges. For the variant "
+        "“code”, seed 1 was made the default after seeing seeds 0–4 at full length, because its median errors are "
+        "within 0.7–1.4 times the range of the authors' runs. The errors of seeds 0 and 4 are not. The table has one "
+        "network per series."
     )
     report.table(
         ["seed", "λ_slow", "correlation", *(f"error, {int(step) / 1e6:g}M" for step in found["error_median"])],
@@ -140,31 +143,37 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
     )
     report.heading("The network")
     report.picture(
-        folder / "network_bio_sfa.png", "Bio-SFA: blue input neurons, output neurons with dendrite and soma."
+        folder / "network_bio_sfa.png",
+        "Bio-SFA: input neurons (blue), and output neurons (black) with a dendrite and a soma.",
     )
     report.picture(
         folder / "network_reversible.png",
-        "Its sibling for reversible processes, where only the output neuron keeps a slow variable.",
+        "Bio-SFA for reversible processes: only the output neurons keep a slow variable.",
     )
     report.heading("Speed")
     authors = AUTHORS_SECONDS_PER_STEP / timings["seconds_per_step"]
     report.table(
-        ["", "a step", ""],
+        ["", "time per step", ""],
         [
             ["these networks", f"{timings['seconds_per_step'] * 1e9:.1f} ns", f"{timings['steps_learned']:,} steps"],
-            ["NumPy loop, same run", f"{timings['numpy_loop_seconds_per_step'] * 1e6:.1f} µs", ""],
-            ["authors' program, their machine", f"{AUTHORS_SECONDS_PER_STEP * 1e6:.0f} µs", f"{authors:,.0f} × slower"],
+            ["NumPy loop, in the same run", f"{timings['numpy_loop_seconds_per_step'] * 1e6:.1f} µs", ""],
+            [
+                "authors' program, on their machine",
+                f"{AUTHORS_SECONDS_PER_STEP * 1e6:.0f} µs",
+                f"{authors:,.0f} × slower",
+            ],
         ],
     )
-    report.heading("How to make this again")
+    report.heading("Run it again")
     report.code(
         f"biosfa reproduce chaotic --preset {config.preset} --variant {config.variant} --runs {config.runs} "
         f"--seed {config.seed}"
     )
     report.paragraph(
-        "Rates: η = 1/(a + b t) with a = 1e4, b = 1e-4, τ = 0.5, the authors' choice. The four delays are whitened, "
-        "their 14 monomials of degree one and two centred; the series is streamed again and again from a random index, "
-        f"and no sum is formed across its end. λ_slow = {found['lambda_slow']:.5f}."
+        "The rates are those of the authors: η = 1/(a + b t) with a = 1e4, b = 1e-4, and τ = 0.5. The four delays are "
+        "whitened, and their 14 monomials of degree one and two are centred. The series is streamed repeatedly from a "
+        "random index, and its last sample is never paired with its first. The smallest possible slowness λ_slow is "
+        f"{found['lambda_slow']:.5f}."
     )
     report.versions()
     report.write(folder / "report.html")

@@ -1,4 +1,4 @@
-"""The pieces of the experiment with the chaotic series: networks, offline learning, exact SFA, and a NumPy loop."""
+"""The tasks of the experiment with the chaotic series: networks, offline learning, exact SFA, and a NumPy loop."""
 
 import time
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from biosfa.learning import Recorder, log_spaced
 from biosfa.typing import Advance, Arrays
 
 SHOWN = 5000  # steps in the panels, as in the paper
-CHUNK = 20_000  # rows learned between two looks at the progress bar; few enough to be read from memory once
+CHUNK = 20_000  # rows per call of partial_fit; so few that they stay in the cache of the processor
 LOOP_STEPS = 20_000  # steps of the NumPy loop that are timed
 
 
 def tasks(config: ChaoticConfig) -> list[Task]:
-    """All independent pieces of the experiment."""
+    """Return all tasks of the experiment."""
     return [
         Task("offline", 0, run_offline, (config,)),
         Task("exact", 0, run_exact, (config,)),
@@ -41,13 +41,13 @@ def tasks(config: ChaoticConfig) -> list[Task]:
 
 
 def recorded_steps(steps: int) -> list[int]:
-    """Updates at which errors are measured: log-spaced, and every fifth of the whole."""
+    """Return the numbers of updates at which errors are measured: log-spaced, and every fifth of the whole."""
     spaced = list(iter_until(log_spaced(10), steps))
     return sorted({*spaced, *(steps * i // 5 for i in range(1, 6))})
 
 
 def iter_until(values: Iterator[int], last: int) -> Iterator[int]:
-    """The values up to and with ``last``."""
+    """Yield the values up to and including ``last``."""
     for value in values:
         if value > last:
             return
@@ -55,7 +55,7 @@ def iter_until(values: Iterator[int], last: int) -> Iterator[int]:
 
 
 def run_network(config: ChaoticConfig, rule: str, run: int, seed: int, report: Advance) -> Arrays:
-    """One network on one series: it begins at a random index, wraps round at the end, and sums nothing across it."""
+    """Train one network on one series, streamed repeatedly from a random index; each repetition is an episode."""
     X, moments = signal(config, seed)
     rng = np.random.default_rng([seed, run])
     begin = position = int(rng.integers(config.samples))
@@ -65,7 +65,7 @@ def run_network(config: ChaoticConfig, rule: str, run: int, seed: int, report: A
     recorder = Recorder(steps=recorded_steps(config.steps))
     learning = 0.0
     done = 0
-    begins = True  # the next row makes no update
+    begins = True  # the next row begins an episode and makes no update
     while done < config.steps:
         chunk = X[position : position + min(CHUNK, config.steps - done + begins)]
         start = time.perf_counter()
@@ -95,7 +95,7 @@ def run_network(config: ChaoticConfig, rule: str, run: int, seed: int, report: A
 
 
 def run_tuned(config: ChaoticConfig, name: str, run: int, report: Advance) -> Arrays:
-    """One network with automatic rates, one pass over the series."""
+    """Train one network with automatic rates in one pass over the series."""
     X, moments = signal(config, config.seed)
     net = TUNED[name](1, random_state=run)
     recorder = Recorder(steps=[step for step in iter_until(log_spaced(10), len(X) - 1) if step >= X.shape[1]])
@@ -117,7 +117,7 @@ def run_tuned(config: ChaoticConfig, name: str, run: int, report: Advance) -> Ar
 
 
 def run_offline(config: ChaoticConfig, report: Advance) -> Arrays:
-    """The offline algorithm on the covariances of the whole series."""
+    """Run the offline algorithm on the covariances of the whole series."""
     X, moments = signal(config, config.seed)
     recorder = Recorder(steps=list(iter_until(log_spaced(10), config.offline_steps)))
     OfflineBioSFA(1, max_iter=config.offline_steps, tau=TAU, random_state=0).fit(X, recorder=recorder)
@@ -125,7 +125,7 @@ def run_offline(config: ChaoticConfig, report: Advance) -> Arrays:
 
 
 def run_exact(config: ChaoticConfig, report: Advance) -> Arrays:
-    """Exact SFA on the first samples of the series, more and more of them, measured on all."""
+    """Fit exact SFA to more and more samples from the beginning of the series, and measure its error on all samples."""
     X, moments = signal(config, config.seed)
     sfa = SFA(1)
     steps, errors, seen = [], [], 0
@@ -142,7 +142,7 @@ def run_exact(config: ChaoticConfig, report: Advance) -> Arrays:
 
 
 def time_numpy_loop(config: ChaoticConfig) -> float:
-    """Seconds a step of the NumPy loop on the same signal: the best of three."""
+    """Return the seconds per step of the NumPy loop on the same signal: the best of three measurements."""
     X, _ = signal(config, config.seed)
     times = []
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""What experiments share: tasks that can stop and resume, grid searches, and reports."""
+"""The shared parts of experiments: tasks that can be stopped and resumed, grid searches, and reports."""
 
 from biosfa.experiments.engine._errors import ExperimentError
 from biosfa.experiments.engine._experiment import Experiment, Outcome, Results, arrays_of

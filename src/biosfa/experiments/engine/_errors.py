@@ -4,4 +4,13 @@ from biosfa.exceptions import UserError
 
 
 class ExperimentError(UserError):
-    """Something is wrong with what was asked for, or with the folder for it."""
+    """Raised if the settings of an experiment, its input or its output folder are wrong.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import rat
+    >>> rat.chosen(["fast"])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    biosfa.experiments.engine._errors.ExperimentError: there is no network 'fast'...
+    """

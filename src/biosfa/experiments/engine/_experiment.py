@@ -1,4 +1,4 @@
-"""The one way an experiment runs: tasks, then numbers, then figures and a report."""
+"""The base class of experiments: it runs tasks, then computes numbers, then draws figures and writes a report."""
 
 import time
 from abc import ABC, abstractmethod
@@ -15,14 +15,57 @@ Results = dict[str, Result]  # by the name of the task
 
 
 class Outcome(NamedTuple):
-    """What an experiment leaves: ``metrics.json`` and ``timings.json``."""
+    """The results of an experiment.
+
+    Attributes
+    ----------
+    found : dict
+        The content of ``metrics.json``: the same for the same settings.
+    timings : dict
+        The content of ``timings.json``.
+    """
 
     found: dict[str, Any]
     timings: dict[str, Any]
 
 
 class Experiment(ABC, Generic[Config]):
-    """An experiment with some settings. A subclass fills in what it runs, and what it makes of the results."""
+    """Base class of experiments. A subclass defines the tasks, the numbers, the figures and the report.
+
+    Parameters
+    ----------
+    config : dataclass
+        The settings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from dataclasses import dataclass
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from biosfa.experiments.engine import Experiment, Task
+    >>> @dataclass(frozen=True)
+    ... class Config:
+    ...     n: int
+    >>> def total(n, report):
+    ...     report(1)
+    ...     return {"total": np.array(sum(range(n)))}
+    >>> class Sums(Experiment[Config]):
+    ...     name = "sums"
+    ...     def title(self):
+    ...         return "sums"
+    ...     def stages(self, folder):
+    ...         return [lambda results: [Task("first", 1, total, (self.config.n,))]]
+    ...     def summarize(self, results):
+    ...         return {"total": int(results["first"].arrays["total"])}, {}
+    ...     def draw(self, out, results, curves, found, timings):
+    ...         pass
+    ...     def report(self, out, found, timings):
+    ...         pass
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(Sums(Config(n=4)).run(Path(folder) / "results").found)
+    {'total': 6}
+    """
 
     name: ClassVar[str]
 
@@ -30,14 +73,28 @@ class Experiment(ABC, Generic[Config]):
         self.config = config
 
     def run(self, out: Path, *, jobs: int | None = None, resume: bool = False) -> Outcome:
-        """Run what has no result yet, and leave figures, numbers and a report in ``out``."""
+        """Run all tasks that have no result yet, and write numbers, figures and a report to ``out``.
+
+        Parameters
+        ----------
+        out : Path
+            The output folder.
+        jobs : int, optional
+            Number of tasks that run at the same time; by default one per core.
+        resume : bool, default=False
+            Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+
+        Returns
+        -------
+        Outcome
+        """
         begin = time.perf_counter()
-        inputs = self.inputs()  # what is wrong with them is said before there is a folder
+        inputs = self.inputs()  # errors in the inputs are reported before the folder is made
         folder = RunFolder(out)
         with folder.alone():
             folder.begin(self.name, self.config, resume=resume, **inputs)
             results: Results = {}
-            with threadpool_limits(1), folder.using_results():  # sums must not depend on how many threads share them
+            with threadpool_limits(1), folder.using_results():  # sums must not depend on the number of threads
                 for stage in self.stages(folder):
                     results |= run_tasks(folder, stage(results), jobs=jobs, title=self.title())
                 found, curves = self.summarize(results)
@@ -53,22 +110,22 @@ class Experiment(ABC, Generic[Config]):
 
     @abstractmethod
     def title(self) -> str:
-        """What the progress bar says."""
+        """Return the text of the progress bar."""
 
     def inputs(self) -> dict[str, str]:
-        """Digests of what the experiment reads, so that a run of other input is not taken for its beginning."""
+        """Return digests of the inputs, so that a run with other input is not resumed by mistake."""
         return {}
 
     @abstractmethod
     def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
-        """Tasks, in stages: each is given the results of those before it."""
+        """Return the stages: functions that receive the results of earlier stages and return tasks."""
 
     @abstractmethod
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Numbers and curves; both the same, to the bit, for the same settings."""
+        """Return numbers and curves. Both have the same bits for the same settings."""
 
     def timings(self, results: Results) -> dict[str, Any]:
-        """How long things took: JSON data."""
+        """Return the times that the tasks took, as JSON data."""
         return {"task_seconds": {name: result.seconds for name, result in results.items()}}
 
     @abstractmethod
@@ -81,5 +138,14 @@ class Experiment(ABC, Generic[Config]):
 
 
 def arrays_of(results: Results) -> dict[str, Arrays]:
-    """What tasks gave, without how long they took."""
+    """Return the arrays of all results, without their times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.experiments.engine import arrays_of
+    >>> from biosfa.experiments.engine._runner import Result
+    >>> arrays_of({"first": Result({"total": np.array(6)}, seconds=0.1)})
+    {'first': {'total': array(6)}}
+    """
     return {name: result.arrays for name, result in results.items()}

@@ -1,4 +1,4 @@
-"""A report as one self-contained HTML file, built from sections."""
+"""Writes a report as one self-contained HTML file."""
 
 import base64
 import html
@@ -30,27 +30,45 @@ pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; paddi
 
 
 class Report:
-    """Collects sections and writes the file."""
+    """A report that is built from paragraphs, tables and pictures, and written as one HTML file.
+
+    Parameters
+    ----------
+    title : str
+        The title.
+    lead : str
+        A sentence below the title.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from biosfa.experiments.engine import Report
+    >>> report = Report("A test", "One table.")
+    >>> report.table(["n", "n²"], [["1", "1"], ["2", "4"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report.write(Path(folder) / "report.html")
+    """
 
     def __init__(self, title: str, lead: str) -> None:
         self.title = title
         self._parts = [f"<h1>{html.escape(title)}</h1>", f'<p class="lead">{html.escape(lead)}</p>']
 
     def heading(self, text: str) -> None:
-        """Begin a section."""
+        """Add a heading."""
         self._parts.append(f"<h2>{html.escape(text)}</h2>")
 
     def paragraph(self, text: str) -> None:
-        """A paragraph of plain text."""
+        """Add a paragraph of plain text."""
         self._parts.append(f"<p>{html.escape(text)}</p>")
 
     def facts(self, facts: Iterable[tuple[str, str]]) -> None:
-        """Figures to see at a glance: (value, what it is)."""
+        """Add a row of important numbers, each as (value, description)."""
         cells = (f"<div><b>{html.escape(value)}</b><span>{html.escape(what)}</span></div>" for value, what in facts)
         self._parts.append(f'<div class="facts">{"".join(cells)}</div>')
 
     def picture(self, path: Path, caption: str) -> None:
-        """A PNG file, put into the page."""
+        """Add a PNG file. Its content becomes part of the page."""
         content = base64.b64encode(path.read_bytes()).decode()
         text = html.escape(caption)
         self._parts.append(
@@ -58,7 +76,7 @@ class Report:
         )
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False) -> None:
-        """A table; numbers come as text. One of words may break its lines."""
+        """Add a table of texts. With ``words`` the cells may have several lines."""
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         kind = ' class="words"' if words else ""
@@ -67,17 +85,17 @@ class Report:
         )
 
     def code(self, text: str) -> None:
-        """Text to be typed."""
+        """Add a command or a piece of code."""
         self._parts.append(f"<pre>{html.escape(text)}</pre>")
 
     def versions(self) -> None:
-        """What it was made with."""
+        """Add a table of the versions of Python and of the packages."""
         packages = ("biosfa", "numpy", "scipy", "numba", "scikit-learn", "matplotlib")
         made_with = [("Python", platform.python_version()), *((name, version(name)) for name in packages)]
         self.table([name for name, _ in made_with], [[number for _, number in made_with]])
 
     def write(self, path: Path) -> None:
-        """Write the page."""
+        """Write the page to a file."""
         page = (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -1,7 +1,7 @@
-"""The one way experiments run: tasks side by side, each result kept on disk, so that a run can stop and go on.
+"""Runs the tasks of an experiment in parallel, and stores each result, so that a run can be stopped and resumed.
 
-An output folder has ``config.json``, ``tasks/*.npz`` (one a finished task), and at the end ``metrics.json`` (results
-only: the same bits for the same configuration), ``timings.json``, ``curves.npz``, figures and ``report.html``.
+An output folder has ``config.json``, ``tasks/*.npz`` (one per finished task), and at the end ``metrics.json`` (numbers
+only: the same bits for the same settings), ``timings.json``, ``curves.npz``, figures and ``report.html``.
 """
 
 import hashlib
@@ -37,51 +37,100 @@ Config = TypeVar("Config", bound="DataclassInstance")
 Input = TypeVar("Input")
 Taken = TypeVar("Taken")
 
-CHECKPOINT_SECONDS = 15.0  # how much of a long task may be lost
+CHECKPOINT_SECONDS = 15.0  # seconds of a long task that may be lost
 
 
 class Stopped(Exception):  # noqa: N818 (it is no error)
-    """Raised inside a task when the run is to stop."""
+    """Raised inside a task when the run is to stop.
+
+    Examples
+    --------
+    A long task may catch it to save its state, and must raise it again:
+
+    >>> from biosfa.experiments.engine import Stopped
+    >>> def task(report):
+    ...     try:
+    ...         report(1)
+    ...     except Stopped:
+    ...         print("saved")
+    ...         raise
+    """
 
 
 @dataclass(frozen=True)
 class Task:
-    """An independent piece of work with a result of its own: a value that can be pickled."""
+    """An independent piece of work: a function and its arguments. It can be pickled.
+
+    Attributes
+    ----------
+    name : str
+        Name of the task and of the file with its result.
+    steps : int
+        Number of steps for the progress bar.
+    function : callable
+        Returns arrays. Its last argument is a function that it calls with the number of steps it has made.
+    arguments : tuple
+        The other arguments of the function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.experiments.engine import Task
+    >>> def square(x, report):
+    ...     report(1)
+    ...     return {"square": np.array(x**2)}
+    >>> Task("three", 1, square, (3,)).run(report=lambda steps: None)
+    {'square': array(9)}
+    """
 
     name: str
-    steps: int  # its share of the progress bar
-    function: Callable[..., Arrays]  # of the arguments, and of what is told of steps as they are made
+    steps: int
+    function: Callable[..., Arrays]
     arguments: tuple[Any, ...] = ()
 
     def run(self, report: Advance) -> Arrays:
-        """Do the work."""
+        """Run the task and return its arrays."""
         return self.function(*self.arguments, report)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a task gave, and how long it took when it ran."""
+    """The arrays that a task returned, and the seconds it took."""
 
     arrays: Arrays
     seconds: float
 
 
 class RunFolder:
-    """The output folder of a run."""
+    """The output folder of a run.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from biosfa.experiments import chaotic
+    >>> from biosfa.experiments.engine import RunFolder
+    >>> with tempfile.TemporaryDirectory() as path:
+    ...     folder = RunFolder(Path(path) / "results")
+    ...     with folder.alone():
+    ...         folder.begin("chaotic", chaotic.preset("quick"), resume=False)
+    ...     (folder.path / "config.json").exists()
+    True
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._has_old_results = False  # of a run before this one
+        self._has_old_results = False  # whether results of an earlier run were loaded
         self._lock = path / LOCK
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Be the only run in this folder; the system lets it go when the process ends, however that comes.
+        """Lock the folder, so that no other run can use it. The system removes the lock when the process ends.
 
         Raises
         ------
         ExperimentError
-            If another run is at work in it, or if it cannot be made.
+            If another run uses the folder, or if the folder cannot be made.
         """
         with ExitStack() as held:
             try:
@@ -95,7 +144,7 @@ class RunFolder:
 
     @contextmanager
     def using_results(self) -> Iterator[None]:
-        """Say so if results of a run before this one cannot be used: their files are whole, but may hold anything."""
+        """Raise ExperimentError if stored results cause an error: their files are complete, but may hold anything."""
         try:
             yield
         except (UserError, OSError, MemoryError, Stopped):
@@ -104,15 +153,20 @@ class RunFolder:
             if not self._has_old_results:
                 raise
             raise ExperimentError(
-                f"{self.path / 'tasks'} has results that cannot be used, {error!r}: remove that folder, or choose "
-                "another with --out"
+                f"{self.path / 'tasks'} has results that cannot be used ({error!r}): remove that folder, or choose "
+                "another folder with --out"
             ) from error
 
     def begin(self, experiment: str, config: Any, *, resume: bool, **inputs: str) -> None:
-        """Make the folder ready for this experiment, or find that it was begun with the same settings and inputs.
+        """Prepare the folder, or check that an earlier run in it has the same settings and inputs.
 
-        A run that did not finish goes on where it was; one that did is made anew, unless it is to be resumed. To be
-        called within :meth:`alone`.
+        An unfinished run is resumed. The results of a finished run are removed, unless ``resume`` is true. Call this
+        within :meth:`alone`.
+
+        Raises
+        ------
+        ExperimentError
+            If the folder has a run with other settings, or files that do not belong to an experiment.
         """
         given = json.loads(json.dumps({"experiment": experiment, "biosfa": __version__, **asdict(config), **inputs}))
         file = self.path / "config.json"
@@ -120,19 +174,23 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             ours = {self._lock, *litter(self.path)}
             if not file.exists() and set(self.path.iterdir()) - ours:
-                raise ExperimentError(f"{self.path} has files that are not of an experiment: choose another with --out")
+                raise ExperimentError(
+                    f"{self.path} has files that do not belong to an experiment: choose another folder with --out"
+                )
             if file.exists():
                 found = json.loads(file.read_text())
                 self._check_same(found if isinstance(found, dict) else {}, given)
             for path in (self.path, self.path / "tasks"):
                 for left_behind in litter(path) if path.exists() else []:
                     remove(left_behind)
-            if not resume and (self.path / "metrics.json").exists():  # an unfinished run goes on in any case
+            if not resume and (self.path / "metrics.json").exists():  # an unfinished run is always resumed
                 (self.path / "metrics.json").unlink()
                 shutil.rmtree(self.path / "tasks", ignore_errors=True)
             write_json(file, given)
         except ValueError:
-            raise ExperimentError(f"{file} cannot be read: remove the folder, or choose another with --out") from None
+            raise ExperimentError(
+                f"{file} cannot be read: remove its folder, or choose another folder with --out"
+            ) from None
         except OSError as error:
             raise ExperimentError(f"cannot write to {self.path}: {error.strerror}") from None
 
@@ -140,10 +198,12 @@ class RunFolder:
         names = [name for name in {**found, **given} if found.get(name) != given.get(name)]
         if names:
             pairs = ", ".join(f"{name} was {found.get(name)!r} and is {given.get(name)!r}" for name in names)
-            raise ExperimentError(f"{self.path} has a run with other settings ({pairs}): choose another with --out")
+            raise ExperimentError(
+                f"{self.path} has a run with other settings ({pairs}): choose another folder with --out"
+            )
 
     def load(self, task: Task) -> Result | None:
-        """The result of a task that has finished, if it has."""
+        """Return the stored result of a task, or None if there is none."""
         file = self._file(task)
         if not file.exists():
             return None
@@ -155,19 +215,19 @@ class RunFolder:
             result = Result(arrays, float(arrays.pop("__seconds__")))
             self._has_old_results = True
             return result
-        except Exception:  # damaged, and may hold anything: run it again
+        except Exception:  # the file is damaged and may hold anything: the task runs again
             return None
 
     def store(self, task: Task, result: Result) -> None:
-        """Keep the result of a task."""
+        """Store the result of a task, and remove its checkpoint."""
         (self.path / "tasks").mkdir(exist_ok=True)
         write_arrays(self._file(task), {**result.arrays, "__seconds__": np.array(result.seconds)})
-        for path in (self.path / "tasks").glob(f"{task.name}.*"):  # what it kept while it ran
+        for path in (self.path / "tasks").glob(f"{task.name}.*"):  # its checkpoints
             if path != self._file(task):
                 path.unlink(missing_ok=True)
 
     def scratch(self, task: str, kind: str) -> Path:
-        """A file that a long task keeps its state in while it runs."""
+        """Return the path of a file in which a long task can keep its state while it runs."""
         (self.path / "tasks").mkdir(exist_ok=True)
         return self.path / "tasks" / f"{task}.{kind}.biosfa"
 
@@ -176,7 +236,29 @@ class RunFolder:
 
 
 class NetworkCheckpoint:
-    """A network and its curves so far, so that a run that was killed resumes within a task."""
+    """A checkpoint of a network and its curves, so that a task that was killed resumes where it was.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from biosfa import OnlineSFA
+    >>> from biosfa.experiments.engine import NetworkCheckpoint
+    >>> X = np.random.default_rng(0).standard_normal((100, 4))
+    >>> net = OnlineSFA(2, random_state=0).partial_fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoint = NetworkCheckpoint(Path(folder) / "net")
+    ...     checkpoint.save(net, lambda: {"steps": np.array([100])}, now=True)
+    ...     kept, steps = checkpoint.load(OnlineSFA(2, random_state=0), lambda net, arrays: arrays["steps"])
+    >>> kept.n_samples_seen_, steps
+    (100, array([100]))
+    """
 
     def __init__(self, path: Path) -> None:
         self._checkpoint = Checkpoint(path, path.name, every=CHECKPOINT_SECONDS)
@@ -184,7 +266,15 @@ class NetworkCheckpoint:
     def load(
         self, wanted: NetworkEstimator, take: Callable[[NetworkEstimator, Arrays], Taken]
     ) -> tuple[NetworkEstimator, Taken] | None:
-        """What was kept last, if it is whole: a network like the wanted one, and what ``take`` makes of it."""
+        """Return the network of the last checkpoint and the result of ``take``; None if there is no valid checkpoint.
+
+        Parameters
+        ----------
+        wanted : estimator
+            A network with the parameters that the stored one must have.
+        take : callable
+            Is called with the network and the stored arrays, and returns the curves.
+        """
         name = str(self._checkpoint.path)
         try:
             with damage_is_an_error(name):
@@ -198,15 +288,41 @@ class NetworkCheckpoint:
             return None
 
     def save(self, net: NetworkEstimator, curves: Callable[[], Arrays], *, now: bool = False) -> None:
-        """Keep a network and its curves, if the last time was long enough ago, or now."""
+        """Write a checkpoint, if the last one is 15 seconds old or if ``now`` is true."""
         if now or self._checkpoint.due():
             self._checkpoint.write({}, curves(), to_model(net, published=False))
 
 
 def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: str) -> dict[str, Result]:
-    """Run the tasks that have no result yet, ``jobs`` at a time (by default one a core), and return all results.
+    """Run the tasks that have no stored result, and return all results by the names of the tasks.
 
-    Ctrl-C ends the tasks at work and leaves the finished ones on disk.
+    Ctrl-C stops the running tasks. The results of finished tasks stay on disk.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        Folder with the results.
+    tasks : list of Task
+        All tasks.
+    jobs : int or None
+        Number of tasks that run at the same time. None: one per core.
+    title : str
+        Text of the progress bar.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from biosfa.experiments.engine import RunFolder, Task, run_tasks
+    >>> def square(x, report):
+    ...     report(1)
+    ...     return {"square": np.array(x**2)}
+    >>> tasks = [Task(f"square-{x}", 1, square, (x,)) for x in range(3)]
+    >>> with tempfile.TemporaryDirectory() as path:
+    ...     results = run_tasks(RunFolder(Path(path)), tasks, jobs=1, title="squares")
+    >>> [int(result.arrays["square"]) for result in results.values()]
+    [0, 1, 4]
     """
     results = {task.name: result for task in tasks if (result := folder.load(task)) is not None}
     left = [task for task in tasks if task.name not in results]
@@ -239,12 +355,28 @@ def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: 
 
 
 def held(maxsize: int) -> Callable[[Callable[..., Input]], "Held[Input]"]:
-    """Decorate what makes the input that tasks share: made by the first that asks, while the others wait."""
+    """Decorate a function that makes the shared input of tasks: its last ``maxsize`` results are kept.
+
+    The first task that calls it makes the input, while the others wait.
+
+    Examples
+    --------
+    >>> from biosfa.experiments.engine import held
+    >>> @held(1)
+    ... def load(seed):
+    ...     print("loading", seed)
+    ...     return [seed]
+    >>> load(3)
+    loading 3
+    [3]
+    >>> load(3)
+    [3]
+    """
     return lambda make: Held(make, maxsize)
 
 
 class Held(Generic[Input]):
-    """A function whose last results are held."""
+    """A function that keeps its last results; see :func:`held`."""
 
     def __init__(self, make: Callable[..., Input], maxsize: int) -> None:
         self._make = lru_cache(maxsize)(make)
@@ -255,17 +387,33 @@ class Held(Generic[Input]):
             return self._make(*arguments)
 
     def clear(self) -> None:
-        """Hold nothing any more."""
+        """Forget all results."""
         self._make.cache_clear()
 
 
 def changed(config: Config, **changes: Any) -> Config:
-    """A configuration with some fields changed; None leaves them."""
+    """Return a copy of the settings with some fields changed. A value of None leaves the field as it is.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import chaotic
+    >>> from biosfa.experiments.engine import changed
+    >>> changed(chaotic.ChaoticSweepConfig(steps=1000), steps=2000, seed=None)
+    ChaoticSweepConfig(steps=2000, seed=1)
+    """
     return replace(config, **{field: value for field, value in changes.items() if value is not None})
 
 
 def digest(arrays: Iterable[np.ndarray[Any, Any]]) -> str:
-    """Of the content of arrays: tells whether files that they were read from have changed."""
+    """Return a digest of the content of arrays, which shows whether the files they come from have changed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.experiments.engine import digest
+    >>> digest([np.zeros(3)]) == digest([np.zeros(3)]), digest([np.zeros(3)]) == digest([np.ones(3)])
+    (True, False)
+    """
     content = hashlib.sha256()
     for array in arrays:
         content.update(repr(array.shape).encode() + array.tobytes())
@@ -273,10 +421,10 @@ def digest(arrays: Iterable[np.ndarray[Any, Any]]) -> str:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON atomically, in a fixed order."""
+    """Write JSON data to a file atomically. The order of the keys is kept."""
     replace_file(path, lambda file: file.write((json.dumps(content, indent=2) + "\n").encode()))
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
-    """Write arrays atomically."""
+    """Write arrays to an ``.npz`` file atomically."""
     replace_file(path, lambda file: np.savez(file, allow_pickle=False, **arrays))

@@ -1,4 +1,4 @@
-"""Grid searches: every setting of three hyperparameters, heat maps, and the best one."""
+"""Grid searches over three hyperparameters, with heat maps and a report of the best setting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,19 +17,52 @@ from biosfa.typing import Advance, Arrays, Float64Array
 
 @dataclass(frozen=True)
 class Grid:
-    """What to try: three hyperparameters, down and across in a heat map, and one map for each value of the third."""
+    """The grid of a search over three hyperparameters.
+
+    Attributes
+    ----------
+    names : tuple of three str
+        Names of the hyperparameters: those of the rows and columns of a heat map, and one with a map for each value.
+    values : tuple of three tuples of float
+        The values of each hyperparameter.
+
+    Examples
+    --------
+    >>> from biosfa.experiments.engine import Grid
+    >>> grid = Grid(("a", "b", "tau"), ((1.0, 2.0), (0.1,), (0.5,)))
+    >>> grid.settings()
+    [{'a': 1.0, 'b': 0.1, 'tau': 0.5}, {'a': 2.0, 'b': 0.1, 'tau': 0.5}]
+    """
 
     names: tuple[str, str, str]
     values: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]
 
     def settings(self) -> list[dict[str, float]]:
-        """All of them."""
+        """Return all combinations of values."""
         return [dict(zip(self.names, setting, strict=True)) for setting in product(*self.values)]
 
 
 @dataclass(frozen=True)
 class SweepText:
-    """What the report of a sweep says."""
+    """The texts in the report of a sweep.
+
+    Attributes
+    ----------
+    title, lead : str
+        The title, and a sentence below it.
+    remark : str
+        A paragraph below the heat maps.
+    command : str
+        The command that runs the sweep again.
+    error : str, default="error"
+        Name of the error.
+
+    Examples
+    --------
+    >>> from biosfa.experiments.engine import SweepText
+    >>> SweepText("A sweep", "Two settings.", "More steps would be better.", "biosfa sweep chaotic").error
+    'error'
+    """
 
     title: str
     lead: str
@@ -48,9 +81,42 @@ def run_sweep(
     steps: int,
     jobs: int | None,
 ) -> dict[str, Any]:
-    """Find the error of every setting (NaN: it diverged); leave heat maps, numbers and a report; return the best.
+    """Compute the error of every setting, write heat maps, numbers and a report, and return the best setting.
 
-    ``error`` is a function of the configuration and of a setting.
+    Parameters
+    ----------
+    folder : RunFolder
+        Output folder.
+    grid : Grid
+        The settings.
+    error : callable
+        Returns the error of a setting, given ``config`` and the setting. NaN means that the network diverged.
+    config : dataclass
+        First argument of ``error``.
+    text : SweepText
+        Texts of the report.
+    steps : int
+        Number of steps per setting, for the progress bar.
+    jobs : int or None
+        Number of settings that run at the same time. None: one per core.
+
+    Returns
+    -------
+    dict
+        The hyperparameters of the best setting, and its error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from biosfa.experiments.engine import Grid, RunFolder, SweepText, run_sweep
+    >>> grid = Grid(("a", "b", "tau"), ((1.0, 2.0), (0.25, 0.5), (0.5,)))
+    >>> text = SweepText("A sweep", "Four settings.", "The error is a - b.", "biosfa sweep chaotic")
+    >>> def error(config, setting):
+    ...     return setting["a"] - setting["b"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run_sweep(RunFolder(Path(folder)), grid, error, None, text, steps=1, jobs=1)
+    {'a': 1.0, 'b': 0.5, 'tau': 0.5, 'error': 0.5}
     """
     settings = grid.settings()
     tasks = [
@@ -66,7 +132,7 @@ def run_sweep(
     with folder.using_results():
         errors = np.array([float(result.arrays["error"]) for result in results.values()])
     if np.isnan(errors).all():
-        raise ExperimentError("every setting diverged: the input has samples too large for any of these rates")
+        raise ExperimentError("every setting diverged: the samples of the input are too large for these rates")
     best: dict[str, Any] = {**settings[int(np.nanargmin(errors))], "error": float(np.nanmin(errors))}
     cube = errors.reshape([len(values) for values in grid.values])
     axes = {name: np.array(values) for name, values in zip(grid.names, grid.values, strict=True)}
@@ -82,14 +148,14 @@ def run_sweep(
 def run_setting(
     error: Callable[[Any, dict[str, float]], float], config: Any, setting: dict[str, float], steps: int, report: Advance
 ) -> Arrays:
-    """One setting."""
+    """Return the error of one setting."""
     found = error(config, setting)
     report(steps)
     return {"error": np.array(found)}
 
 
 def draw_heat_maps(folder: Path, grid: Grid, cube: Float64Array, best: dict[str, Any], label: str) -> None:
-    """One map for each value of the third parameter; a cross is a setting that diverged, a ring is the best."""
+    """Draw one map for each value of the third parameter. A cross marks a setting that diverged, a ring the best."""
     (down, across, third), (rows, columns, maps) = grid.names, grid.values
     values = np.log10(cube)
     low, high = np.nanmin(values), np.nanmax(values)
@@ -111,7 +177,7 @@ def draw_heat_maps(folder: Path, grid: Grid, cube: Float64Array, best: dict[str,
 
 
 def short(number: float) -> str:
-    """A number in few characters."""
+    """Return a number in few characters."""
     return f"{number:g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
 
 
@@ -120,20 +186,23 @@ def write_report(folder: Path, grid: Grid, rows: list[dict[str, Any]], best: dic
     report = Report(text.title, text.lead)
     report.facts(
         [
-            (f"{best['error']:.3g}", f"least {text.error}"),
-            *((short(best[name]), f"its {name}") for name in grid.names),
+            (f"{best['error']:.3g}", f"smallest {text.error}"),
+            *((short(best[name]), f"{name} of the best setting") for name in grid.names),
             (str(sum(row["error"] is None for row in rows)), "settings that diverged"),
         ]
     )
-    report.picture(folder / "sweep.png", "Error at the end; a cross is a setting that diverged, a ring is the best.")
+    report.picture(
+        folder / "sweep.png",
+        "Final error of each setting. A cross marks a setting that diverged, a ring marks the best setting.",
+    )
     report.paragraph(text.remark)
-    report.heading("The twenty best")
+    report.heading("The twenty best settings")
     ordered = sorted((row for row in rows if row["error"] is not None), key=lambda row: row["error"])
     report.table(
         [*grid.names, text.error],
         [[*(short(row[name]) for name in grid.names), f"{row['error']:.4g}"] for row in ordered[:20]],
     )
-    report.heading("How to make this again")
+    report.heading("Run it again")
     report.code(text.command)
     report.versions()
     report.write(folder / "report.html")

@@ -1,4 +1,4 @@
-"""Experiment 2 (Sec. 6.2): patches that move over natural images become complex cells."""
+"""Experiment 2 (Sec. 6.2): networks learn complex cells from patches that move over natural images."""
 
 from biosfa.experiments.images._config import RULES, ImagesConfig, preset
 from biosfa.experiments.images._experiment import Images, reproduce

@@ -1,4 +1,4 @@
-"""What the experiment on moving images runs, and its patches."""
+"""Settings of the experiment on moving images, and its patches."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,22 +13,50 @@ RULES = {"bio-sfa": ("bio-sfa",), "reversible": ("reversible",), "both": ("bio-s
 
 @dataclass(frozen=True)
 class ImagesConfig:
-    """What to run; :func:`preset` has the sensible ones."""
+    """Settings of the experiment. Use :func:`preset` to make them.
+
+    Attributes
+    ----------
+    preset : str
+        Name of the preset.
+    images : str
+        The images, as in :func:`biosfa.datasets.image_sequences`.
+    rule : {"bio-sfa", "reversible", "both"}
+        Learning rule of the networks.
+    runs : int
+        Number of networks per rule and choice of rates.
+    seed : int
+        Seed of all random numbers.
+    sequences : int
+        Number of sequences of 100 frames, which are streamed repeatedly in random order.
+    principal : int
+        Number of principal components that the patches are reduced to.
+    units : int
+        Number of slow features.
+    samples_paper, samples_tuned : int
+        Number of samples for networks with the paper's rates, and for OnlineSFA.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import images
+    >>> images.preset("quick").units
+    49
+    """
 
     preset: str
-    images: str  # as for image_sequences
+    images: str
     rule: str
-    runs: int  # networks of each rule and each choice of rates
+    runs: int
     seed: int
-    sequences: int  # of 100 frames, streamed again and again in random order
-    principal: int  # components that the patches are reduced to
+    sequences: int
+    principal: int
     units: int
-    samples_paper: int  # that each network with the paper's rates learns from
+    samples_paper: int
     samples_tuned: int
 
 
-# Which dead leaves there are decides how many of the slowest forms are mixtures of Gabor functions: those with R² > 0.8
-# are 80, 90, 84 and 82% for the seeds 0–3. Seed 1 was chosen as the default after seeing these four.
+# The number of slow forms that are similar to Gabor functions depends on the dead leaves: for seeds 0–3, 80, 90, 84 and
+# 82% of them have R² > 0.8. Seed 1 was made the default after seeing these four.
 DEFAULT_SEED = 1
 PRESETS = {
     "quick": ImagesConfig(
@@ -59,16 +87,30 @@ PRESETS = {
 
 
 def preset(name: str, **changes: Any) -> ImagesConfig:
-    """A preset, with some fields changed; None leaves them."""
+    """Return the settings of a preset, with some fields changed. A value of None leaves the field as it is.
+
+    Parameters
+    ----------
+    name : {"quick", "paper"}
+        Name of the preset.
+    **changes
+        New values for fields of :class:`ImagesConfig`.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import images
+    >>> images.preset("paper", runs=1).runs
+    1
+    """
     return changed(PRESETS[name], **changes)
 
 
 @held(1)
 def load(config: ImagesConfig) -> Patches:
-    """The patches of an experiment."""
+    """Make the patches of an experiment."""
     return load_patches(config.images, config.sequences, config.principal, config.seed)
 
 
 def samples_of(config: ImagesConfig, rates: str) -> int:
-    """Samples that a network learns from."""
+    """Return the number of samples for a network with these rates."""
     return {"paper": config.samples_paper, "tuned": config.samples_tuned}[rates]

@@ -1,4 +1,4 @@
-"""Experiment 2 (Sec. 6.2): patches that move over natural images become complex cells."""
+"""Experiment 2 (Sec. 6.2): networks learn complex cells from patches that move over natural images."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,34 +21,41 @@ CONTROLS = ("random", "shuffled")
 
 
 class Images(Experiment[ImagesConfig]):
-    """Windows that move over natural images."""
+    """The experiment on moving images; :func:`reproduce` runs it.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import images
+    >>> images.Images(images.preset("quick")).title()
+    'images, quick'
+    """
 
     name = "images"
 
     def title(self) -> str:
-        """What the progress bar says."""
+        """Return the text of the progress bar."""
         return f"images, {self.config.preset}"
 
     def inputs(self) -> dict[str, str]:
-        """The content of the images."""
+        """Return a digest of the images."""
         load.clear()  # a folder may have changed since
         return {"images_digest": digest(load(self.config).sequences.images)}
 
     def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
-        """Exact SFA and controls, then networks, whose errors need its moments."""
+        """Return two stages: exact SFA and controls; then networks, whose errors need the moments of exact SFA."""
         return [
             lambda _: yardsticks(self.config),
             lambda results: networks(self.config, folder, moments_of(results["exact"].arrays)),
         ]
 
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Numbers and curves, without the moments, which are large."""
+        """Return numbers and curves, without the moments, which are large."""
         arrays = arrays_of(results)
         curves = {f"{name}/{key}": own[key] for name, own in arrays.items() for key in own if key not in MOMENTS}
         return summarize(self.config, arrays, moments_of(arrays["exact"])), curves
 
     def timings(self, results: Results) -> dict[str, Any]:
-        """Time per sample of both choices of rates."""
+        """Return the times of all tasks, and the time per sample for both choices of rates."""
         arrays = arrays_of(results)
         each = {
             rates: median([microseconds(own) for name, own in arrays.items() if f"-{rates}-" in name])
@@ -66,12 +73,31 @@ class Images(Experiment[ImagesConfig]):
 
 
 def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
-    """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
+    """Run the experiment, write figures, numbers and a report to ``out``, and return the content of ``metrics.json``.
+
+    Parameters
+    ----------
+    config : ImagesConfig
+        The settings, such as ``preset("quick")``.
+    out : Path
+        The output folder.
+    jobs : int, optional
+        Number of tasks that run at the same time; by default one per core.
+    resume : bool, default=False
+        Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from biosfa.experiments import images
+    >>> found = images.reproduce(images.preset("quick"), Path("results"))  # doctest: +SKIP
+    >>> found["relative_error"]  # doctest: +SKIP
+    """
     return Images(config).run(out, jobs=jobs, resume=resume).found
 
 
 def summarize(config: ImagesConfig, results: dict[str, Arrays], moments: Moments) -> dict[str, Any]:
-    """The numbers, medians over runs that did not diverge; the same, to the bit, for the same configuration."""
+    """Return the numbers: medians over runs that did not diverge. They have the same bits for the same settings."""
     least = float(results["exact"]["delta_values"].sum())
 
     def of_all(value: Callable[[Arrays], float]) -> dict[str, Any]:
@@ -109,20 +135,20 @@ def summarize(config: ImagesConfig, results: dict[str, Arrays], moments: Moments
 
 
 def microseconds(arrays: Arrays) -> float:
-    """Time a sample, from the first record on; NaN if the network diverged, or has one record only."""
+    """Return the microseconds per sample after the first record; NaN if the network diverged or has only one record."""
     samples = int(np.ptp(arrays["samples"]))
     learned = samples > 0 and not np.isnan(arrays["slowness"][-1])
     return float(arrays["learning_seconds"]) / samples * 1e6 if learned else float("nan")
 
 
 def median(values: list[float]) -> float:
-    """Of the runs that did not diverge; NaN if none is left."""
+    """Return the median of the finite values; NaN if there are none."""
     finite = [value for value in values if np.isfinite(value)]
     return float(np.median(finite)) if finite else float("nan")
 
 
 def without_nan(value: Any) -> Any:
-    """JSON has no NaN: None is in its place."""
+    """Replace NaN by None, because JSON has no NaN."""
     if isinstance(value, dict):
         return {key: without_nan(inner) for key, inner in value.items()}
     return None if isinstance(value, float) and np.isnan(value) else value

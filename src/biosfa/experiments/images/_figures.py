@@ -1,4 +1,4 @@
-"""Figures of the moving images: how patches move, what units respond to, and how fast they learn."""
+"""Figures of the experiment on moving images: the motion of patches, the stimuli of units, and errors."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +20,7 @@ SHOWN_FRAMES = 8  # windows drawn along the path
 
 
 def network_label(rule: str, rates: str) -> str:
-    """What figures and tables call a network."""
+    """Return the name of a network in figures and tables."""
     if rates == "tuned":
         return "OnlineSFA, reversible" if rule == "reversible" else "OnlineSFA"
     return f"{NAMES[rule]}, {RATE_LABELS[rates]}"
@@ -48,7 +48,7 @@ def draw_figures(folder: Path, results: Mapping[str, Arrays], found: dict[str, A
 
 
 def draw_generation(drawn: SubFigure, sequences: ImageSequences) -> None:
-    """A window on its way over an image, and what it sees."""
+    """Draw the path of a window over an image, and some of its frames."""
     motion = sequences.motion(0)
     image = sequences.images[motion.image]
     frames = sequences.frames(0, 1).reshape(-1, sequences.side, sequences.side)
@@ -75,7 +75,7 @@ def draw_generation(drawn: SubFigure, sequences: ImageSequences) -> None:
 
 
 def draw_sheet(axes: Axes, arrays: Arrays, key: str = "excitatory") -> None:
-    """Stimuli of all units in order of slowness, each on its own scale of grays; nothing if the network diverged."""
+    """Draw the stimuli of all units in order of slowness, each with its own gray scale, or the word “diverged”."""
     bare(axes)
     if key not in arrays:
         axes.text(0.5, 0.5, "diverged", ha="center", va="center", transform=axes.transAxes)
@@ -86,7 +86,7 @@ def draw_sheet(axes: Axes, arrays: Arrays, key: str = "excitatory") -> None:
 
 
 def draw_errors(axes: Axes, results: Mapping[str, Arrays], rule: str, least: float) -> None:
-    """Relative error of a rule against samples, for both choices of rates."""
+    """Draw the relative error of a rule against samples, for both choices of rates."""
     for rates, label in RATE_LABELS.items():
         samples, slowness = _curves(results, rule, rates, "slowness")
         color = COLORS[rule] if rates == "paper" else COLORS["online"]
@@ -96,7 +96,7 @@ def draw_errors(axes: Axes, results: Mapping[str, Arrays], rule: str, least: flo
 
 
 def draw_sheets(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
-    """Sheets of exact SFA, of all networks and of the controls, side by side."""
+    """Draw the stimuli of exact SFA, of all networks and of the controls, side by side."""
     sheets = {"exact": "exact SFA"}
     sheets |= {f"{rule}-{rates}-00": network_label(rule, rates) for rule in rules for rates in RATE_LABELS}
     sheets |= {"shuffled": "control: shuffled in time", "random": "control: random forms"}
@@ -112,7 +112,7 @@ def draw_sheets(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -
 
 
 def draw_constraint(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
-    """How far the outputs of the networks are from white: the paper's constraint error."""
+    """Draw the paper's constraint error, which is 0 if the outputs of a network are white."""
     with figure(9.2, 3.2) as drawn:
         for axes, rule in zip(np.atleast_1d(drawn.subplots(1, len(rules), sharey=True)), rules, strict=True):
             for rates, label in RATE_LABELS.items():
@@ -124,7 +124,7 @@ def draw_constraint(folder: Path, results: Mapping[str, Arrays], rules: list[str
 
 
 def draw_cells(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
-    """What tells complex cells from other quadratic forms: each unit a dot, the median a line."""
+    """Draw the numbers that distinguish complex cells from other quadratic forms: units as dots, medians as lines."""
     groups = {"exact": ("exact SFA", COLORS["exact"])}
     for rule in rules:
         groups[f"{rule}-paper-00"] = (network_label(rule, "paper"), COLORS[rule])
@@ -134,7 +134,7 @@ def draw_cells(folder: Path, results: Mapping[str, Arrays], rules: list[str]) ->
     measures = {
         "gabor_r2": r"Gabor fit, $R^2$",
         "f2_f0": "phase dependence, F2/F0",
-        "invariance_cosine": "|cos|, invariance and shifted Gabor",
+        "invariance_cosine": "|cos| of invariance and shifted Gabor",
     }
     jitter = np.random.default_rng(0).uniform(-0.22, 0.22, 10_000)
     with figure(11, 0.34 * len(groups) + 1.0) as drawn:
@@ -154,9 +154,9 @@ def draw_cells(folder: Path, results: Mapping[str, Arrays], rules: list[str]) ->
 
 
 def draw_units(folder: Path, exact: Arrays) -> None:
-    """Some units closely: what excites and inhibits them, which change they are invariant to, and their tuning."""
+    """Draw three units in detail: the stimuli that excite and inhibit them, their invariance, and their tuning."""
     titles = {"excitatory": "excites", "inhibitory": "inhibits", "invariance": "invariant to"}
-    shown = [len(exact["excitatory"]) * i // 5 for i in (1, 2, 3)]  # the first few are no Gabor functions
+    shown = [len(exact["excitatory"]) * i // 5 for i in (1, 2, 3)]  # the first units are not like Gabor functions
     with figure(9, 1.75 * len(shown)) as drawn:
         rows = drawn.subplots(len(shown), 5, squeeze=False, width_ratios=[1, 1, 1, 1.5, 1.5])
         for row, unit in zip(rows, shown, strict=True):
@@ -168,7 +168,7 @@ def draw_units(folder: Path, exact: Arrays) -> None:
                 bare(axes)
             row[0].set_ylabel(f"unit {unit + 1}")
             _tuning(row[3], np.degrees(ORIENTATIONS), exact["orientation_curve"][unit], "orientation of the wave, °")
-            _tuning(row[4], FREQUENCIES, exact["frequency_curve"][unit], "frequency, periods a patch")
+            _tuning(row[4], FREQUENCIES, exact["frequency_curve"][unit], "frequency, periods per patch")
         save(drawn, folder, "units")
 
 

@@ -1,4 +1,4 @@
-"""Networks that learn from moving patches, and their errors against samples."""
+"""Trains networks on moving patches, and records their errors against samples."""
 
 import time
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ RECORDS_PER_DECADE = 12
 
 
 def networks(config: ImagesConfig, folder: RunFolder, moments: Moments) -> list[Task]:
-    """All networks, whose errors are measured with the moments of the whole signal."""
+    """Return the tasks of all networks. Errors are measured with the moments of the whole signal."""
     tasks = []
     for rule in RULES[config.rule]:
         for rates in RATES:
@@ -44,7 +44,7 @@ def run_network(
     kept_in: Path,
     report: Advance,
 ) -> Arrays:
-    """One network, over all sequences in an order of its own, again and again; ``kept_in`` is its checkpoint."""
+    """Train one network on all sequences, in its own random order per pass; ``kept_in`` is its checkpoint."""
     patches, checkpoint = load(config), NetworkCheckpoint(kept_in)
     plan = pieces(patches, samples_of(config, rates))
     recorded = set(recorded_samples(plan))
@@ -63,7 +63,7 @@ def run_network(
             rows = patches.rows(order[piece.sequences])
             begin = time.perf_counter()
             net.partial_fit(rows, lengths=patches.sequences.lengths(rows))
-            if piece is not plan[0]:  # where kernels may be compiled
+            if piece is not plan[0]:  # during the first piece, kernels may be compiled
                 curve.seconds += time.perf_counter() - begin
             if piece.end in recorded:
                 curve.record(piece.end, net)
@@ -73,7 +73,7 @@ def run_network(
     except Stopped:
         checkpoint.save(net, curve.arrays, now=True)
         raise
-    except DivergenceError:  # no units to look at, then
+    except DivergenceError:  # there are no units to analyse
         report(plan[-1].end - done)
         curve.pad(recorded_samples(plan))
         return curve.arrays()
@@ -82,7 +82,7 @@ def run_network(
 
 
 def new_network(config: ImagesConfig, rule: str, rates: str, run: int) -> NetworkEstimator:
-    """A network of a rule with certain rates; the same number of run begins with the same weights."""
+    """Return a network with a rule and a choice of rates. Runs with the same number begin with the same weights."""
     common: dict[str, Any] = {
         "expansion": "quadratic",
         "dtype": np.float32,
@@ -94,24 +94,25 @@ def new_network(config: ImagesConfig, rule: str, rates: str, run: int) -> Networ
 
 
 def in_order(W: FloatArray, moments: Moments) -> Float64Array:
-    """The features that weights span, in order of their slowness on all frames.
+    """Return the features that the weights span, in order of their slowness on all frames.
 
-    A network knows the order from its recent activity, and 49 features of heavy tails are soon taken for one another.
+    The order of the network itself comes from its recent activity, which is not enough to order 49 features with heavy
+    tails.
     """
     return slow_directions_within(W, moments.covariance, moments.difference_covariance).directions
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Sequences that are learned at once."""
+    """Sequences that are learned in one call of ``partial_fit``."""
 
     epoch: int
     sequences: slice  # in the order of that epoch
-    end: int  # samples after it
+    end: int  # number of samples after this piece
 
 
 def pieces(patches: Patches, total: int) -> list[Piece]:
-    """Epoch after epoch until there were ``total`` samples, or the few more that whole sequences need."""
+    """Divide the epochs into pieces, up to ``total`` samples, rounded up to whole sequences."""
     n_sequences, n_frames = patches.sequences.n_sequences, patches.sequences.n_frames
     plan: list[Piece] = []
     epoch, begin, samples = 0, 0, 0
@@ -124,7 +125,7 @@ def pieces(patches: Patches, total: int) -> list[Piece]:
 
 
 def recorded_samples(plan: list[Piece]) -> list[int]:
-    """Numbers of samples at which errors are measured: ends of pieces, log-spaced."""
+    """Return the numbers of samples at which errors are measured: log-spaced ends of pieces."""
     ends = np.array([piece.end for piece in plan])
     decades = np.log10(ends[-1] / ends[0])
     asked = np.geomspace(ends[0], ends[-1], 1 + int(np.ceil(decades * RECORDS_PER_DECADE)))
@@ -141,7 +142,7 @@ class Curve:
 
     @classmethod
     def until(cls, samples: int, moments: Moments, arrays: Arrays) -> "Curve":
-        """The curve that was kept, up to some number of samples."""
+        """Restore a stored curve up to a number of samples."""
         curve = cls(moments)
         curve.seconds = float(arrays["learning_seconds"])
         records = zip(arrays["samples"], arrays["slowness"], arrays["constraint_error"], strict=True)
@@ -149,19 +150,19 @@ class Curve:
         return curve
 
     def record(self, samples: int, net: NetworkEstimator) -> None:
-        """Measure a network: the slowness that its weights span, and how white its outputs are."""
+        """Record the slowness of the features that the weights of a network span, and its constraint error."""
         slowness = metrics.subspace_slowness(net.W_, self._moments)
         outputs = np.linalg.solve(net.M_, net.W_) if isinstance(net, BioSFA) else net.components_
         error = metrics.constraint_error(outputs, self._moments)
         self._records.append((samples, float(slowness), error))
 
     def pad(self, samples: Iterable[int]) -> None:
-        """Fill up with NaN."""
+        """Fill the rest of the curve with NaN."""
         last = self._records[-1][0] if self._records else 0
         self._records += [(n, np.nan, np.nan) for n in samples if n > last]
 
     def arrays(self) -> Arrays:
-        """The curve as arrays."""
+        """Return the curve as arrays."""
         samples, slowness, error = zip(*self._records, strict=True) if self._records else ((), (), ())
         return {
             "samples": np.array(samples, dtype=np.int64),

@@ -27,46 +27,50 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
     report = Report(
         "Natural images and complex cells",
         "Experiment 2 of “A biologically plausible neural network for Slow Feature Analysis” (Lipshutz et al., NeurIPS "
-        f"2020): {config.units} slow features of 16 × 16 patches that move over images ({config.images}), "
-        f"{config.sequences * FRAMES:,} frames, networks of each kind: {config.runs}.",
+        f"2020). Networks learn {config.units} slow features of 16 × 16 patches that move over images "
+        f"({config.images}). There are {config.sequences * FRAMES:,} frames, and {config.runs} runs of each network.",
     )
     report.facts(
         [
             (
                 _number(found["relative_error"][first]["paper"]),
-                f"relative error, {samples['paper']:,} samples, paper's rates",
+                f"relative error with the paper's rates, {samples['paper']:,} samples",
             ),
-            (_number(found["relative_error"][first]["tuned"]), f"{samples['tuned']:,} samples, no rates chosen"),
-            (_number(found["gabor_r2_median"][first]["tuned"]), "median R² of Gabor functions fitted to its units"),
-            (_number(found["gabor_r2_median"]["random"]), "that of random quadratic forms"),
-            (_microseconds(timings, "paper"), "a sample, paper's rates, on one core"),
-            (f"{timings['wall_seconds']:.0f} s", "for everything that this run had to do"),
+            (
+                _number(found["relative_error"][first]["tuned"]),
+                f"relative error of OnlineSFA, {samples['tuned']:,} samples",
+            ),
+            (_number(found["gabor_r2_median"][first]["tuned"]), "median R² of Gabor functions, OnlineSFA"),
+            (_number(found["gabor_r2_median"]["random"]), "median R² of Gabor functions, random forms"),
+            (_microseconds(timings, "paper"), "per sample with the paper's rates, on one core"),
+            (f"{timings['wall_seconds']:.0f} s", "total time of this run"),
         ]
     )
     if "bio-sfa" in rules:
         report.picture(
             folder / "images.png",
-            "The paper's Fig. 3. (a) A window moves over an image; below, what it sees in some frames. (b) The stimuli "
-            "that excite each unit most, in order of slowness, of a network that learned with the paper's rates. (c) "
-            "Error over the least slowness: mean and central 90% of the runs.",
+            "The paper's Fig. 3. (a) A window moves over an image; some of its frames are below. (b) The stimulus that "
+            "excites each unit most, for a network that learned with the paper's rates. Units are in order of "
+            "slowness. (c) Error divided by the smallest possible slowness: mean and central 90% of the runs.",
         )
     report.heading("Optimal stimuli")
     report.picture(
         folder / "sheets.png",
-        "Exact SFA, networks and controls. Units are in order of slowness on all frames, and turned such that they "
-        "respond more to what excites them than to what inhibits them; each patch has its own scale of grays.",
+        "The stimuli that excite the units of exact SFA, of the networks and of the controls most. Units are in order "
+        "of slowness on all frames. Their signs are chosen such that excitation is stronger than inhibition. Each "
+        "patch has its own gray scale.",
     )
     slowest = " and ".join(f"{value:.2f}" for value in found["slowest_two_gabor_r2"])
     report.paragraph(
-        f"Gabor functions explain {slowest} of the stimuli of exact SFA's two slowest units, which often follow the "
-        "brightness of the whole patch rather than a grating. They are in all medians."
+        f"Gabor functions explain shares of {slowest} of the optimal stimuli of exact SFA's two slowest units. These "
+        "units often follow the brightness of the whole patch, not a grating. All medians include them."
     )
     report.heading("Are they complex cells?")
     report.picture(
         folder / "cells.png",
-        "Left: share of the optimal stimulus that a Gabor function explains. Middle: how much the response to the best "
-        "grating depends on its phase. Right: whether what the unit minds least is a shift of phase by 90°. Each dot "
-        "is a unit of the first run, a line their median.",
+        "Left: share of the variance of the optimal stimulus that a Gabor function explains. Middle: how much the "
+        "response to the best grating depends on its phase. Right: whether the change that affects the response least "
+        "is a shift of the phase by 90°. Each dot is a unit of the first run; lines are medians.",
     )
     rows: list[tuple[str, str, str | None]] = [("exact SFA", "exact", None)]
     rows += [(network_label(rule, rates), rule, rates) for rule in rules for rates in RATE_LABELS]
@@ -85,42 +89,40 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         ],
     )
     report.paragraph(
-        "R² > 0.8 is the share of units; |cos| is that of the invariance and the Gabor function shifted by 90°; the "
-        "half-width, in degrees, is that of the tuning to orientation at half height. The relative error is the "
-        f"slowness of the features, made white, over the least possible, λ_slow = {found['lambda_slow']:.3f}, less "
-        "one."
+        "“R² > 0.8” is the share of such units. “|cos|” refers to the angle between the invariance and the Gabor "
+        "function shifted by 90°. “half-width” is half the width of the tuning to orientation at half height, in "
+        "degrees. The relative error is the slowness of the whitened features, divided by the smallest possible, "
+        f"λ_slow = {found['lambda_slow']:.3f}, minus one."
     )
-    report.picture(folder / "units.png", "Three units of exact SFA: stimuli, and tuning to gratings.")
+    report.picture(folder / "units.png", "Three units of exact SFA: their stimuli, and their tuning to gratings.")
     report.heading("The outputs become white")
     report.picture(folder / "constraint.png", "The paper's constraint error: mean and central 90% of the runs.")
     if "reversible" in rules:
         report.heading("The rule for reversible processes")
         report.picture(
             folder / "reversible.png",
-            "The paper's figure of its simpler rule: generation, stimuli, error. Images that turn are not reversible "
-            "in time, and the paper says that it does comparably well; these are its errors at the same rates and "
-            "samples.",
+            "The same figure for the rule for reversible processes: frames, optimal stimuli and error. Images that "
+            "turn are not reversible in time. The paper says that this rule does comparably well; the figure shows its "
+            "errors with the same rates and numbers of samples.",
         )
     if found["diverged"]:
-        report.paragraph(
-            f"A run that diverged has no numbers, and leaves none in the medians: {', '.join(found['diverged'])}."
-        )
+        report.paragraph(f"These runs diverged, and the medians do not include them: {', '.join(found['diverged'])}.")
     report.heading("Speed")
     report.table(
-        ["", "a sample, expansion and learning"],
+        ["", "time per sample, for expansion and learning"],
         [[label, _microseconds(timings, rates)] for rates, label in RATE_LABELS.items()],
     )
-    report.heading("How to make this again")
+    report.heading("Run it again")
     source = "" if config.images == "dead leaves" else f' --images "{config.images}"'
     report.code(
         f"biosfa reproduce images --preset {config.preset} --rule {config.rule} --runs {config.runs} "
         f"--seed {config.seed}{source}"
     )
     report.paragraph(
-        f"Patches less the mean patch are reduced to {config.principal} principal components of unit variance and "
-        "expanded to all monomials of degree one and two as they are learned. Differences are taken within sequences "
-        "only. The paper's rates are η = α/(1 + t/β), α = 5e-6, β = 5e6, τ = 1; each network goes through the "
-        "sequences in random order, again and again."
+        f"The mean patch is subtracted, and patches are reduced to {config.principal} principal components of unit "
+        "variance. They are expanded to all monomials of degree one and two while they are learned. Differences are "
+        "taken within sequences only. The paper's rates are η = α/(1 + t/β) with α = 5e-6 and β = 5e6, and τ = 1. Each "
+        "network learns from the sequences in random order, in several passes."
     )
     report.versions()
     report.write(folder / "report.html")

@@ -1,4 +1,4 @@
-"""The paper's grid search on natural images (appendix B.3): every α, β and τ, on a part of the samples."""
+"""The paper's grid search over α, β and τ on natural images (appendix B.3), with fewer samples."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,25 +30,61 @@ UNITS = 49
 
 @dataclass(frozen=True)
 class ImagesSweepConfig:
-    """What to run."""
+    """Settings of the grid search.
 
-    samples: int = 50_000  # that each network learns from
+    Attributes
+    ----------
+    samples : int, default=50_000
+        Number of samples per network.
+    principal : int, default=64
+        Number of principal components that the patches are reduced to.
+    images : str, default="dead leaves"
+        The images, as in :func:`biosfa.datasets.image_sequences`.
+    seed : int, default=1
+        Seed of all random numbers.
+
+    Examples
+    --------
+    >>> from biosfa.experiments.images import ImagesSweepConfig
+    >>> ImagesSweepConfig(images="noise")
+    ImagesSweepConfig(samples=50000, principal=64, images='noise', seed=1)
+    """
+
+    samples: int = 50_000
     principal: int = 64
     images: str = "dead leaves"
     seed: int = DEFAULT_SEED
 
 
 def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
-    """Run the grid, leave heat maps, numbers and a report in ``out``; returns the best setting."""
+    """Run the grid search, write heat maps, numbers and a report to ``out``, and return the best setting.
+
+    Parameters
+    ----------
+    config : ImagesSweepConfig
+        The settings.
+    out : Path
+        The output folder.
+    jobs : int, optional
+        Number of networks that learn at the same time; by default one per core.
+    resume : bool, default=False
+        Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from biosfa.experiments import images
+    >>> images.sweep(images.ImagesSweepConfig(), Path("results"))  # doctest: +SKIP
+    """
     folder = RunFolder(out)
-    with threadpool_limits(1):  # sums must not depend on how many threads share them
+    with threadpool_limits(1):  # sums must not depend on the number of threads
         patches = load(config)
         text = SweepText(
             "Hyperparameters of natural images",
-            f"The paper's grid: {len(GRID.settings())} settings of η = α/(1 + t/β) and τ, {config.samples:,} samples "
-            f"each, {config.principal} principal components, images: {config.images}.",
-            "The paper found α = 5e-6, β = 5e6, τ = 1 best at full length. So few samples favour larger rates, and can "
-            "tell a β only if it is not much larger than their number.",
+            f"The paper's grid: {len(GRID.settings())} settings of η = α/(1 + t/β) and τ, with {config.samples:,} "
+            f"samples each, {config.principal} principal components, and the images “{config.images}”.",
+            "In the paper, α = 5e-6, β = 5e6 and τ = 1 are best at full length. After few samples, larger rates are "
+            "better, and values of β much larger than the number of samples cannot be distinguished.",
             f'biosfa sweep images --samples {config.samples} --images "{config.images}" --seed {config.seed}',
             error="relative error",
         )
@@ -60,13 +96,13 @@ def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resu
 
 @held(1)
 def load(config: ImagesSweepConfig) -> Patches:
-    """The patches that all networks learn from."""
+    """Make the patches that all networks learn from."""
     return load_patches(config.images, -(-config.samples // FRAMES), config.principal, config.seed)
 
 
 @held(1)
 def yardstick(config: ImagesSweepConfig) -> tuple[Moments, float]:
-    """Moments of the patches, and the least slowness that so many features can have."""
+    """Return the moments of the patches, and the smallest possible slowness of the features."""
     patches = load(config)
     with Progress("exact SFA", total=len(patches.signal)) as progress:
         moments = patches.moments(progress.advance)
@@ -74,7 +110,7 @@ def yardstick(config: ImagesSweepConfig) -> tuple[Moments, float]:
 
 
 def find_error(config: ImagesSweepConfig, setting: dict[str, float]) -> float:
-    """Relative error of one setting after one pass over the sequences; NaN if it diverges."""
+    """Return the relative error of one setting after one pass over the sequences; NaN if it diverges."""
     patches, (moments, least) = load(config), yardstick(config)
     rate = Annealed(setting["alpha"], setting["beta"])
     net = BioSFA(

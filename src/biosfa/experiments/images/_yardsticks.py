@@ -1,4 +1,4 @@
-"""What networks are compared with: exact SFA and two controls, and how their units are looked at."""
+"""The solutions that networks are compared with, exact SFA and two controls, and the analysis of units."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ from biosfa.experiments.images._patches import Patches
 from biosfa.kernels.exact import Moments, slow_directions
 from biosfa.typing import Advance, Arrays, Float64Array
 
-MOMENTS = ("mean", "scatter", "difference", "n_samples", "n_pairs")  # kept for the errors of networks, and large
+MOMENTS = ("mean", "scatter", "difference", "n_samples", "n_pairs")  # stored to compute the errors of networks; large
 
 
 def yardsticks(config: ImagesConfig) -> list[Task]:
-    """What networks are compared with: exact SFA, and two controls that know nothing of time."""
+    """Return the tasks for exact SFA and for two controls that do not use the order of the frames."""
     frames = load(config).signal.shape[0]
     return [
         Task("exact", frames, run_exact, (config,)),
@@ -23,7 +23,7 @@ def yardsticks(config: ImagesConfig) -> list[Task]:
 
 
 def run_exact(config: ImagesConfig, report: Advance) -> Arrays:
-    """Exact SFA, and the moments it was solved from."""
+    """Solve exact SFA; return its features and the moments of the signal."""
     patches = load(config)
     moments = patches.moments(report)
     solution = slow_directions(moments.covariance, moments.difference_covariance, n_components=config.units)
@@ -36,18 +36,18 @@ def run_exact(config: ImagesConfig, report: Advance) -> Arrays:
 
 
 def moment_arrays(moments: Moments) -> Arrays:
-    """Moments as arrays."""
+    """Return moments as arrays."""
     counts = {"n_samples": np.asarray(moments.n_samples), "n_pairs": np.asarray(moments.n_pairs)}
     return {**moments.arrays(), **counts}
 
 
 def moments_of(arrays: Arrays) -> Moments:
-    """Moments from their arrays."""
+    """Restore moments from their arrays."""
     return Moments.of(arrays, int(arrays["n_samples"]), int(arrays["n_pairs"]))
 
 
 def run_shuffled(config: ImagesConfig, report: Advance) -> Arrays:
-    """Exact SFA of the same patches in random order."""
+    """Solve exact SFA for the same patches in random order."""
     patches = load(config)
     order = np.random.default_rng(config.seed).permutation(len(patches.signal))
     moments = patches.moments(report, order)
@@ -56,14 +56,14 @@ def run_shuffled(config: ImagesConfig, report: Advance) -> Arrays:
 
 
 def run_random(config: ImagesConfig, report: Advance) -> Arrays:
-    """Random quadratic forms."""
+    """Draw random quadratic forms."""
     patches = load(config)
     components = np.random.default_rng(config.seed).standard_normal((config.units, patches.n_expanded))
     return {"components": components, **analyse(patches, components, np.zeros(patches.n_expanded))}
 
 
 def analyse(patches: Patches, components: Float64Array, mean: Float64Array) -> Arrays:
-    """What the units respond to, and how far they are like complex cells."""
+    """Return the optimal stimuli of units, and measures of how similar they are to complex cells."""
     units = [analyse_unit(form, patches.axes, patches.norm) for form in patches.forms(components, mean)]
     return {
         **{name: np.array(value) for name, value in summarise_units(units).items()},
