@@ -326,7 +326,7 @@ def test_rates_may_change_on_the_way_but_not_what_is_learned():
     assert np.abs(twin.learn_one(X[0]).W_ - before).max() < np.abs(net.learn_one(X[0]).W_ - before).max() / 100
     for parameters in ({"n_components": 3}, {"n_delays": 2}, {"expansion": "quadratic"}, {"center": False}):
         changed = copy.deepcopy(net).set_params(**parameters)
-        with pytest.raises(ValueError, match="call fit to begin anew"):
+        with pytest.raises(ValueError, match="call fit to start over"):
             changed.partial_fit(X)
         assert changed.fit(X).n_samples_seen_ > 0
 
