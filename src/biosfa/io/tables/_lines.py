@@ -46,9 +46,12 @@ def whole_lines(file: IO[bytes], name: str, line_bytes: int = 0) -> bytes:
 
 
 def live_lines(descriptor: int, name: str) -> Callable[[], bytes]:
-    """What gives the lines that a pipe brings as soon as they are whole, nothing at its end; blocks end as above."""
-    pieces: list[bytes] = []  # what has come of an unfinished line, and blank lines before it
-    filled = False  # whether there is more than blanks in them
+    """Return a function that reads the next complete lines of a pipe, and returns nothing at its end.
+
+    It returns as soon as a line is complete. Blocks end as those of :func:`whole_lines`.
+    """
+    pieces: list[bytes] = []  # an unfinished line, and blank lines before it
+    filled = False  # whether they contain more than blanks
 
     def lines() -> bytes:
         nonlocal filled
