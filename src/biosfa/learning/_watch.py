@@ -54,12 +54,12 @@ class Watch:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from biosfa import OnlineSFA
-    >>> X = np.random.default_rng(0).standard_normal((1000, 3)).cumsum(axis=0)
+    >>> from biosfa.datasets import slow_mixture
+    >>> X = slow_mixture(5000, random_state=0).signal
     >>> watch = OnlineSFA(1, random_state=0).fit(X).watch()
     >>> watch.n_samples, watch.n_updates, watch.warning
-    (1000, 999, None)
+    (5000, 4999, None)
     """
 
     n_samples: int
