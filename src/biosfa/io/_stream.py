@@ -179,7 +179,7 @@ class Stream:
         ]
 
     def _good_rows(self, table: Table, block: Block, at: Position) -> tuple[Chunk | None, str | None]:
-        """The rows of a block before the first that ends the stream, and what is wrong with that one."""
+        """Return the rows of a block before the first invalid row, and the error message for that row."""
         wrong = self._first_wrong(table, block)
         good = block if wrong is None else _first_rows(block, wrong.row)
         error = None if wrong is None else wrong.message
@@ -227,7 +227,7 @@ class Stream:
     def _find_jumps(
         self, table: Table, block: Block, time: Float64Array, starts: BoolArray, after: Position, *, dates: bool
     ) -> tuple[BoolArray, Position]:
-        """Where time does not go on as usual, an episode begins."""
+        """Begin an episode at every gap in time, and return the new starts and position."""
         steps = np.diff(time, prepend=np.nan if after.time is None else after.time)
         usual = steps[~starts]
         max_step = after.max_step
@@ -243,7 +243,7 @@ class Stream:
         return starts | jumps, replace(after, time=float(time[-1]), max_step=max_step, n_broken=n_broken)
 
     def _first_wrong(self, table: Table, block: Block) -> Wrong | None:
-        """The first row that ends the stream: it has no number, a NaN that may not be, or something infinite."""
+        """Return the first invalid row: one with a word, with infinity, or with a NaN that is not allowed."""
         if all_finite(block.samples.reshape(-1)):
             return None
         forbidden = ~np.isfinite(block.samples)
@@ -383,7 +383,7 @@ def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
 
 
 def _in_order(file: Path) -> list[tuple[int, str] | str]:
-    """What files are sorted by: their names, the numbers in these as numbers."""
+    """Return the sort key of a file: its name, with numbers in it compared as numbers."""
     words = re.split(r"(\d+)", file.name)  # every second one is a number
     return [(int(word), word) if i % 2 else word for i, word in enumerate(words)]
 
@@ -408,7 +408,7 @@ def _path(source: str | os.PathLike[str]) -> Path:
 
 
 def _first_rows(block: Block, n: int) -> Block:
-    """The beginning of a block; what comes next is the row that was left out."""
+    """Return the first n rows of a block. Reading resumes with the row after them."""
     labels = [label[:n] for label in block.labels]
     return block._replace(samples=block.samples[:n], labels=labels, after=block.at(n), wrong=None)
 
@@ -424,7 +424,7 @@ def _index(table: Table, column: str | int) -> int:
 
 
 def _distinct(table: Table, features: list[int]) -> list[int]:
-    """Columns that are chosen, each once."""
+    """Return the chosen columns; raise InputError if one is chosen twice."""
     seen: set[int] = set()
     for i in features:
         if i in seen:

@@ -39,7 +39,7 @@ class Parquet(ArrowTable):
         super().__init__(str(path), [name for name, _ in fields], [kind for _, kind in fields], n_rows)
 
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
-        """Batches, from the group of rows on that has the first row wanted."""
+        """Yield blocks, beginning in the group of rows that has the first row."""
         self.check_numbers(features)
         begin = cursor[0] if cursor else 0
         first = int(np.searchsorted(self._group_ends, begin, side="right"))

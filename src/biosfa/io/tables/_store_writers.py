@@ -24,8 +24,8 @@ PARTS_OF_AN_ARRAY = re.compile(r"zarr\.json|c|\.zarray|\.zattrs|\d+(\.\d+)*")  #
 class StoreWriter(TableWriter):
     """Writes an array that grows, in a thread of its own.
 
-    Python runs the handlers of signals in the main thread. There, one could raise an exception within a call of these
-    libraries: HDF5 may then crash, and Zarr would go on writing what is about to be removed.
+    Python runs signal handlers in the main thread, where they could raise an exception within a call of these
+    libraries. HDF5 could then crash, and Zarr would continue to write files that are about to be removed.
     """
 
     def __init__(self) -> None:

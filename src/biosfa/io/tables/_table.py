@@ -69,12 +69,12 @@ class Table(ABC):
 
     @abstractmethod
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
-        """Blocks of at most ``size`` rows (or as many as have come, of a stream) from ``cursor`` on.
+        """Yield blocks of at most ``size`` rows after ``cursor``. Blocks of a live stream have the rows that arrived.
 
         Raises
         ------
         InputError
-            If the file is damaged, or has something else than numbers; the message says where.
+            If the file is damaged, or contains something other than numbers. The message names the place.
         """
 
     def fraction(self, cursor: Cursor) -> float:
