@@ -47,7 +47,7 @@ def test_angle_between_signals(X):
 
 def test_slowest_is_what_exact_features_have(X):
     np.testing.assert_allclose(metrics.slowest(X, 3), metrics.slowness(SFA(3).fit(X).transform(X)), rtol=1e-9)
-    with pytest.raises(ValueError, match="rank 10, too little"):
+    with pytest.raises(ValueError, match="rank 10, which is less than n_components"):
         metrics.slowest(X, 11)
     with pytest.raises(ValueError, match="shape"):
         metrics.moments(X[0])

@@ -1,6 +1,6 @@
 """Slow feature analysis that learns online: exact SFA, OnlineSFA, Bio-SFA (Lipshutz et al., NeurIPS 2020), and more.
 
-``__init__.pyi`` lists every public name. Names are loaded when they are first used, so that importing is quick.
+``__init__.pyi`` lists every public name. Names are loaded when they are first used, so that the import is fast.
 """
 
 import lazy_loader

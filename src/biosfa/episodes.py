@@ -1,4 +1,4 @@
-"""Episodes: stretches of a stream within which consecutive rows are consecutive in time."""
+"""Episodes: parts of a stream in which consecutive rows are consecutive in time."""
 
 from typing import NamedTuple
 
@@ -9,14 +9,18 @@ from biosfa.typing import BoolArray, FloatArray, IntArray
 
 
 def episode_starts(n_rows: int, lengths: ArrayLike | None, *, open_episode: bool) -> BoolArray:
-    """Which rows begin an episode: those that ``lengths`` says, or the first unless it continues an open one."""
+    """Return which rows begin an episode.
+
+    ``lengths`` has the number of rows of each episode. Without it all rows are one episode, which continues the last
+    one if ``open_episode``.
+    """
     starts = np.zeros(n_rows, dtype=np.bool_)
     if lengths is None:
         starts[:1] = not open_episode
         return starts
     sizes = np.asarray(lengths)
     if sizes.ndim != 1 or (len(sizes) and not np.issubdtype(sizes.dtype, np.integer)):
-        raise ValueError(f"lengths must be a list of whole numbers, one an episode; got {lengths!r}")
+        raise ValueError(f"lengths must be a list of whole numbers, one per episode; got {lengths!r}")
     if len(sizes) == 0 or (sizes < 1).any():
         raise ValueError(f"every episode needs at least one row; got lengths={sizes.tolist()}")
     if sizes.sum() != n_rows:
@@ -26,27 +30,27 @@ def episode_starts(n_rows: int, lengths: ArrayLike | None, *, open_episode: bool
 
 
 def episode_lengths(starts: BoolArray) -> IntArray:
-    """Rows of each episode, from which rows begin one; the first does."""
+    """Return the number of rows of each episode; ``starts`` says which rows begin one, and the first must."""
     return np.diff(np.append(np.flatnonzero(starts), len(starts)))
 
 
 def rows_with_nan(X: FloatArray) -> BoolArray:
-    """Which rows are missing: those with a NaN."""
+    """Return which rows contain a NaN; these rows are missing."""
     return np.asarray(np.isnan(X).any(axis=1))
 
 
 class Unbroken(NamedTuple):
-    """Rows without those that are missing."""
+    """Rows without the missing ones."""
 
     samples: FloatArray
-    starts: BoolArray
-    kept: BoolArray  # which rows these are
-    broken: bool  # whether the row that follows begins an episode, because the last one is missing
-    n_broken: int  # pairs of consecutive rows that are none any more
+    starts: BoolArray  # which samples begin an episode
+    kept: BoolArray  # which rows are samples
+    broken: bool  # whether the last row is missing, so that the next row begins an episode
+    n_broken: int  # number of pairs of consecutive rows that a gap has separated
 
 
 def without_missing(X: FloatArray, starts: BoolArray, missing: BoolArray, *, broken: bool) -> Unbroken:
-    """Leave rows out and end the episode at each; ``broken`` says that the row before these was left out."""
+    """Return X without its missing rows, and end the episode at each. ``broken``: the row before X was missing."""
     kept = ~missing
     begins = (starts | np.append(broken, missing[:-1]))[kept]
     n_broken = int(np.count_nonzero(~starts)) - int(np.count_nonzero(~begins))

@@ -2,23 +2,34 @@
 
 
 class DivergenceError(ArithmeticError):
-    """The network left its stable region; it keeps the state it had before the step.
+    """Raised when the weights of a network diverge. The model keeps the state before that update.
 
     Parameters
     ----------
     step : int
-        Number of the update that was not made.
+        Number of the update at which the weights diverged.
     learning_rate : float
-        η of that update.
+        Learning rate η of that update.
     largest_stable_rate : float
-        1/max‖x‖² over the stream so far: the explicit step is unstable once 2η‖x‖² > 2.
+        1/max‖x‖² over the samples so far. The explicit step is unstable if 2η‖x‖² > 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa import BioSFA, DivergenceError
+    >>> X = 1000 * np.random.default_rng(0).standard_normal((100, 3))
+    >>> try:
+    ...     net = BioSFA(1, learning_rate=0.1, random_state=0).fit(X)
+    ... except DivergenceError as error:
+    ...     print(error.learning_rate > error.largest_stable_rate)
+    True
     """
 
     def __init__(self, step: int, learning_rate: float, largest_stable_rate: float) -> None:
         super().__init__(
             f"the network diverged at update {step}, where the learning rate was {learning_rate:.3g}; the largest rate "
             f"that is stable for the samples seen so far is {largest_stable_rate:.3g}. The state before that update is "
-            'kept. Look for outliers in the input; use a smaller learning_rate, or step="normalized".'
+            'kept. Look for outliers in the input, use a smaller learning_rate, or use step="normalized".'
         )
         self.step = step
         self.learning_rate = learning_rate
@@ -29,36 +40,132 @@ class DivergenceError(ArithmeticError):
 
 
 class ModelFileError(ValueError):
-    """A model file is damaged, of another kind, or from a newer version."""
+    """Raised when a model file is damaged, holds another kind of model, or was written by another version.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from biosfa import ModelFileError, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.safetensors")
+    ...     with open(path, "w") as file:
+    ...         n_written = file.write("not a model")
+    ...     try:
+    ...         load(path)
+    ...     except ModelFileError as error:
+    ...         print("is not a biosfa model" in str(error))
+    True
+    """
 
 
 class RankDeficiencyWarning(UserWarning):
-    """Some columns of the (expanded) input are constant or linear combinations of the others."""
+    """Some columns of the (expanded) input are constant, or linear combinations of other columns.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from biosfa import SFA
+    >>> X = np.random.default_rng(0).standard_normal((100, 3))
+    >>> X[:, 2] = 1.0
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     sfa = SFA(1).fit(X)
+    >>> caught[0].category.__name__
+    'RankDeficiencyWarning'
+    >>> print(caught[0].message)  # doctest: +ELLIPSIS
+    the (expanded) input has 3 columns but rank 2 (x2: constant)...
+    """
 
 
 class ConditioningWarning(UserWarning):
-    """The columns depend on one another so nearly that few digits of the features are left."""
+    """The (expanded) columns are so close to linear dependence that the features lose most of their digits.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from biosfa import SFA
+    >>> X = np.random.default_rng(0).standard_normal((100, 3))
+    >>> X[:, 2] = X[:, 1] + 1e-6 * X[:, 2]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     sfa = SFA(1).fit(X)
+    >>> caught[0].category.__name__
+    'ConditioningWarning'
+    """
 
 
 class GiveAwayWarning(UserWarning):
-    """A column hardly changes from row to row, such as a counter or a clock, and is a slow feature by itself."""
+    """A column is a slow feature by itself: a counter, a clock, or a column that is constant within episodes.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from biosfa import SFA
+    >>> X = np.random.default_rng(0).standard_normal((100, 3))
+    >>> X[:, 0] = np.arange(100)  # a counter
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     sfa = SFA(1).fit(X)
+    >>> caught[0].category.__name__
+    'GiveAwayWarning'
+    """
 
 
 class AbsentDataWarning(UserWarning):
-    """Parts of a file are not stored, and are read as its fill value."""
+    """Parts of a Zarr store are not stored, and are read as its fill value. A copy may be incomplete.
+
+    Examples
+    --------
+    Raise an error in place of the warning:
+
+    >>> import warnings
+    >>> import numpy as np
+    >>> from biosfa import AbsentDataWarning
+    >>> from biosfa.io import open_stream
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", AbsentDataWarning)
+    ...     stream = open_stream(np.zeros((10, 2)))  # or a Zarr store
+    """
 
 
 class InputError(ValueError):
-    """A file cannot be read as samples; the message names it and the place in it."""
+    """Raised when a file cannot be read as samples. The message names the file and the place in it.
+
+    Examples
+    --------
+    >>> from biosfa import InputError
+    >>> from biosfa.io import open_stream
+    >>> try:
+    ...     open_stream("no-such-file.csv")
+    ... except InputError as error:
+    ...     print(error)
+    no-such-file.csv does not exist
+    """
 
 
 class OutputError(OSError):
-    """Results cannot be written to a place; the message names it and says why."""
+    """Raised when results cannot be written to a path. The message names the path and the reason."""
 
 
 class ShortEpisodeWarning(UserWarning):
-    """Some episodes have too few samples to learn from."""
+    """Some episodes have too few samples to learn from.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from biosfa import SFA
+    >>> X = np.random.default_rng(0).standard_normal((100, 3))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     sfa = SFA(1).fit(X, lengths=[1, 99])
+    >>> print(caught[0].message)
+    1 of 2 episodes have fewer than 2 samples: nothing can be learned from them
+    """
 
 
 class UserError(Exception):
-    """Something that the user of the command can mend, said in one line."""
+    """Raised for a mistake that the user of the command can correct. The message is one line."""

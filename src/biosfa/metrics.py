@@ -1,6 +1,6 @@
 """Measures of slow features, as the paper defines them.
 
-Wherever samples X are asked for, their :func:`moments` do as well, so that a curve of errors needs one pass over X.
+Functions that take samples X also take their :func:`moments`, so that a curve of errors needs only one pass over X.
 """
 
 import numpy as np
@@ -25,14 +25,20 @@ __all__ = [
 
 
 def moments(X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> Moments:
-    """Mean, covariance and covariance of the difference of X, for the other functions of this module.
+    """Return mean, covariance and covariance of the difference of X, for the other functions of this module.
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Samples; Moments are returned as they are.
+    X : array-like of shape (n_samples, n_features), or Moments
+        Samples in order of time. Moments are returned unchanged.
     lengths : array-like of int, optional
-        Rows of the episodes in X, one after the other; no difference is taken across their boundaries.
+        Number of rows of each episode in X. No difference is taken across their boundaries. By default X is one
+        episode.
+
+    Returns
+    -------
+    Moments
+        An object with the attributes ``mean``, ``covariance`` and ``difference_covariance``.
 
     Examples
     --------
@@ -51,16 +57,22 @@ def moments(X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> Momen
 
 
 def slowness(Y: ArrayLike, lengths: ArrayLike | None = None, lag: int = 1) -> Float64Array:
-    """δ of each column: the mean square of its difference over its variance. White noise has 2, the maximum is 4.
+    """Return the slowness δ of each column: the mean square of its difference, divided by its variance.
+
+    A small δ means slow. White noise has δ = 2, and the largest possible value is 4.
 
     Parameters
     ----------
     Y : array-like of shape (n_samples, n_features)
-        Signals.
+        Signals in order of time.
     lengths : array-like of int, optional
-        Rows of the episodes in Y.
+        Number of rows of each episode in Y. By default Y is one episode.
     lag : int, default=1
-        Distance in time of the two samples of a difference.
+        Distance in time, in samples, between the two samples of a difference.
+
+    Returns
+    -------
+    array of shape (n_features,)
 
     Examples
     --------
@@ -82,9 +94,21 @@ def slowness(Y: ArrayLike, lengths: ArrayLike | None = None, lag: int = 1) -> Fl
 
 
 def timescales(delta_values: ArrayLike, lag: int = 1) -> Float64Array:
-    """Correlation times, in samples, of features that decay exponentially: −lag/ln(1 − δ/2); NaN where δ ≥ 2.
+    """Return the correlation times −lag/ln(1 − δ/2), in samples, of features with slowness δ; NaN where δ ≥ 2.
 
-    For a smooth feature this is far too long: a sine of 700 samples would have 25,000. See :func:`periods` for those.
+    The formula is for features whose correlation decays exponentially. The result is far too long for smooth features:
+    a sine with a period of 700 samples would have 25,000. Use :func:`periods` for those.
+
+    Parameters
+    ----------
+    delta_values : array-like
+        Slowness values δ.
+    lag : int, default=1
+        Lag of the differences from which δ was computed.
+
+    Returns
+    -------
+    array
 
     Examples
     --------
@@ -99,7 +123,18 @@ def timescales(delta_values: ArrayLike, lag: int = 1) -> Float64Array:
 
 
 def periods(delta_values: ArrayLike, lag: int = 1) -> Float64Array:
-    """Periods, in samples, of sines that have this slowness: 2π lag/√δ, which holds for smooth and slow features.
+    """Return the periods 2π lag/√δ, in samples, of sines with slowness δ. It is meant for smooth and slow features.
+
+    Parameters
+    ----------
+    delta_values : array-like
+        Slowness values δ.
+    lag : int, default=1
+        Lag of the differences from which δ was computed.
+
+    Returns
+    -------
+    array
 
     Examples
     --------
@@ -113,7 +148,20 @@ def periods(delta_values: ArrayLike, lag: int = 1) -> Float64Array:
 
 
 def slowest(X: "ArrayLike | Moments", n_components: int, lengths: ArrayLike | None = None) -> Float64Array:
-    """The smallest slowness values that linear features of X can have; their sum is the paper's λ_slow.
+    """Return the smallest slowness values that linear features of X can have. Their sum is the paper's λ_slow.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or Moments
+        Samples in order of time, or their :func:`moments`.
+    n_components : int
+        Number of values to return.
+    lengths : array-like of int, optional
+        Number of rows of each episode in X. By default X is one episode.
+
+    Returns
+    -------
+    array of shape (n_components,)
 
     Examples
     --------
@@ -125,24 +173,28 @@ def slowest(X: "ArrayLike | Moments", n_components: int, lengths: ArrayLike | No
     collected = moments(X, lengths)
     solution = slow_directions(collected.covariance, collected.difference_covariance, n_components=n_components)
     if solution.rank < n_components:
-        raise ValueError(f"X has rank {solution.rank}, too little for n_components={n_components}")
+        raise ValueError(f"X has rank {solution.rank}, which is less than n_components={n_components}")
     return solution.delta_values
 
 
 def slowness_error(
     components: ArrayLike, X: "ArrayLike | Moments", lengths: ArrayLike | None = None
 ) -> float | Float64Array:
-    """The paper's Error: slowness of the features, made white, minus the least possible (trace of Eq. 19).
+    """Return the paper's error: the slowness of the whitened features minus the smallest possible (trace of Eq. 19).
 
     Parameters
     ----------
     components : array-like of shape (n_components, n_features) or (n_networks, n_components, n_features)
-        Directions of features; only the subspace they span matters, so that W does as well as M⁻¹W. A stack of them,
-        such as :attr:`Recorder.W`, gives one error each.
+        Directions of the features. Only the subspace that they span matters: W gives the same result as M⁻¹W. A stack
+        of several networks, such as :attr:`Recorder.W`, gives one error per network.
     X : array-like of shape (n_samples, n_features), or Moments
-        Samples (of the expanded signal) to measure on.
+        Samples of the expanded signal on which to measure, or their :func:`moments`.
     lengths : array-like of int, optional
-        Rows of the episodes in X.
+        Number of rows of each episode in X. By default X is one episode.
+
+    Returns
+    -------
+    float, or array of shape (n_networks,)
 
     Examples
     --------
@@ -160,12 +212,22 @@ def slowness_error(
 def subspace_slowness(
     components: ArrayLike, X: "ArrayLike | Moments", lengths: ArrayLike | None = None
 ) -> float | Float64Array:
-    """Sum of the slowness values of features, made white: the part of :func:`slowness_error` that the features decide.
+    """Return the sum of the slowness values of the whitened features.
+
+    :func:`slowness_error` is this sum minus its smallest possible value.
 
     Parameters
     ----------
-    components, X, lengths
-        As for :func:`slowness_error`.
+    components : array-like of shape (n_components, n_features) or (n_networks, n_components, n_features)
+        Directions of the features, or a stack of them for several networks.
+    X : array-like of shape (n_samples, n_features), or Moments
+        Samples of the expanded signal on which to measure, or their :func:`moments`.
+    lengths : array-like of int, optional
+        Number of rows of each episode in X. By default X is one episode.
+
+    Returns
+    -------
+    float, or array of shape (n_networks,)
 
     Examples
     --------
@@ -180,7 +242,7 @@ def subspace_slowness(
     collected = moments(X, lengths)
     C_xx, C_dot = collected.covariance, collected.difference_covariance
     if V.shape[-1] != len(C_xx):
-        raise ValueError(f"components are of {V.shape[-1]} features, but X has {len(C_xx)}: give the expanded signal")
+        raise ValueError(f"components have {V.shape[-1]} columns, but X has {len(C_xx)}: give the expanded signal")
     totals = []
     for network in V.reshape(-1, *V.shape[-2:]):
         features = slow_directions_within(network, C_xx, C_dot)
@@ -191,7 +253,20 @@ def subspace_slowness(
 
 
 def constraint_error(components: ArrayLike, X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> float:
-    """How far the features are from white: ‖VᵀC_xxV − I‖²/k, the paper's Eq. (21).
+    """Return how far the features are from white: ‖VᵀC_xxV − I‖²/k, the paper's Eq. (21). 0 means white.
+
+    Parameters
+    ----------
+    components : array-like of shape (n_components, n_features)
+        Directions V of the features.
+    X : array-like of shape (n_samples, n_features), or Moments
+        Samples of the expanded signal on which to measure, or their :func:`moments`.
+    lengths : array-like of int, optional
+        Number of rows of each episode in X. By default X is one episode.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -207,14 +282,22 @@ def constraint_error(components: ArrayLike, X: "ArrayLike | Moments", lengths: A
 
 
 def subspace_angle(A: ArrayLike, B: ArrayLike, X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> float:
-    """Largest principal angle, in radians, between the features of A and those of B as signals on X.
+    """Return the largest principal angle, in radians, between the features of A and the features of B on X.
+
+    The cosine of the angle between two features is their correlation.
 
     Parameters
     ----------
     A, B : array-like of shape (n_components, n_features)
-        Directions of features.
+        Directions of the features.
     X : array-like of shape (n_samples, n_features), or Moments
-        Samples: two features are at the angle whose cosine is their correlation.
+        Samples of the expanded signal on which to measure, or their :func:`moments`.
+    lengths : array-like of int, optional
+        Number of rows of each episode in X. By default X is one episode.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

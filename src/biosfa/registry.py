@@ -1,7 +1,7 @@
-"""What there is to choose from, each listed once: learners, expansions and file formats.
+"""Lists of learners, expansions and file formats. Each is listed once.
 
-Help texts, messages and checks take their lists from here. What a name stands for is imported when it is asked for, so
-that this module costs nothing.
+Help texts, messages and checks use these lists. The objects are imported only when :meth:`Choice.load` is called, so
+that importing this module is fast.
 """
 
 from importlib import import_module
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 
 class Choice(NamedTuple):
-    """Something that has a name."""
+    """An object that users choose by name."""
 
-    home: str  # module
-    name: str  # in it
-    summary: str
+    home: str  # its module
+    name: str  # its name in that module
+    summary: str  # for help texts
 
     def load(self) -> Any:
-        """What the name stands for."""
+        """Import and return the object."""
         return getattr(import_module(self.home), self.name)
 
 
@@ -34,13 +34,13 @@ SOLVERS = {
 }
 ONLINE_SOLVERS = {name: choice for name, choice in SOLVERS.items() if name != "exact"}
 
-# Expansions of the (delayed) samples, as in ``expansion="quadratic"``. Each is a transformer that only needs the number
-# of columns to be fitted.
+# Expansions of the (delayed) samples, as in ``expansion="quadratic"``. Each is a transformer whose ``fit`` only uses
+# the number of columns.
 EXPANSIONS = {
     "quadratic": Choice("biosfa.signal", "QuadraticExpansion", "use the columns and all products of two columns"),
 }
 
-# Where the estimators are that a model file may hold, by the name that the file has for them.
+# Modules of the estimators that a model file may hold, by the kind that the file gives.
 MODELS = {
     **{choice.name: choice.home for choice in SOLVERS.values()},
     **dict.fromkeys(("FoldiakTrace", "IncrementalSFA", "OnlineGEV"), "biosfa.rivals"),
@@ -49,12 +49,12 @@ MODELS = {
 
 
 class Format(NamedTuple):
-    """A file format: how files are named, and the modules of :mod:`biosfa.io.tables` that read and write them."""
+    """A file format: its suffixes, and the module of :mod:`biosfa.io.tables` that reads and writes it."""
 
     suffixes: tuple[str, ...]
     module: str
-    reader: str  # function of a path, and of the name of one of several arrays in the file
-    writer: str  # class, or function, of a path and the names of the columns; module.name if it is in another module
+    reader: str  # function of a path and the name of one of several arrays in the file
+    writer: str  # class or function of a path and the names of the columns; module.name if it is in another module
     has_header: bool = False  # whether the first line may have the names of the columns
     is_folder: bool = False
 

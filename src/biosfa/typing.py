@@ -1,4 +1,4 @@
-"""Names for the array types that appear in signatures."""
+"""Names of types that appear in signatures."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -12,4 +12,4 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 IntArray: TypeAlias = NDArray[np.int64]
 Arrays: TypeAlias = dict[str, np.ndarray[Any, Any]]
 
-Advance: TypeAlias = Callable[[int], None]  # is told of steps, samples or frames as they are learned
+Advance: TypeAlias = Callable[[int], None]  # called with the number of steps, samples or frames just learned

@@ -1,4 +1,4 @@
-"""The one way input is checked: by scikit-learn, and then for what time series need."""
+"""Checks of input and parameters, for all estimators: those of scikit-learn, and some for time series."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,9 +25,10 @@ def check_samples(
     n_streams: int | None = None,
     allow_nan: bool = False,
 ) -> FloatArray:
-    """X as a finite, C-contiguous float64 or float32 array of shape (n_samples, n_features), NaN only where allowed.
+    """Return X as a finite, C-contiguous float64 or float32 array of shape (n_samples, n_features).
 
-    Arrays that already are just that skip scikit-learn's slower path. Rows of parallel streams take turns.
+    NaN is an error unless ``allow_nan``. An array that already has this form skips the slower checks of scikit-learn.
+    With ``n_streams``, the rows of parallel streams take turns: one row per stream for each step.
     """
     plain = (
         not reset
@@ -62,7 +63,7 @@ def check_samples(
         names = getattr(estimator, "feature_names_in_", None)
         name = "" if names is None else f" ({names[column]!r})"
         advised = kind == "NaN" and n_streams is None and hasattr(estimator, "missing")
-        advice = ', or let missing="break" end the episode there' if advised else ""
+        advice = ', or use missing="break" to skip them' if advised else ""
         raise ValueError(
             f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first{advice}."
         )
@@ -70,22 +71,22 @@ def check_samples(
 
 
 def _refuse_times(X: Any) -> None:
-    """Raise ValueError for columns of dates or durations: a clock is slower than any feature."""
+    """Raise ValueError if X has columns of dates or durations: a clock would be the slowest feature."""
     kinds: dict[Any, Any] = {}
     if hasattr(X, "schema") and hasattr(X, "columns"):  # polars
         kinds = {name: kind for name, kind in zip(X.columns, X.dtypes, strict=True) if kind.is_temporal()}
     elif hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas
         kinds = {name: kind for name, kind in zip(X.columns, X.dtypes, strict=True) if kind.kind in "mM"}
     elif getattr(getattr(X, "dtype", None), "kind", "") in "mM" and hasattr(X, "dtype"):
-        raise ValueError(f"X holds {X.dtype}, which are no samples: give times as numbers, or leave them out")
+        raise ValueError(f"X holds {X.dtype}, which cannot be samples: give times as numbers, or leave them out")
     for name, kind in kinds.items():
-        raise ValueError(f"column {name!r} of X holds {kind}, which are no samples: leave it out")
+        raise ValueError(f"column {name!r} of X holds {kind}, which cannot be samples: leave it out")
 
 
 def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: IntArray | None) -> Any:
-    """Features of some rows of X (None is all), with the index of those rows where a pandas frame is to come out.
+    """Return features of some rows of X (None means all), with the index of these rows if the output is pandas.
 
-    scikit-learn would give them the index of all rows, which does not fit where rows are dropped.
+    scikit-learn would use the index of all rows of X, which is too long if rows are dropped.
     """
     if rows is None or not hasattr(X, "iloc") or _get_output_config("transform", estimator)["dense"] != "pandas":
         return features
@@ -93,29 +94,29 @@ def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: Int
 
 
 def check_choice(name: str, value: object, choices: tuple[object, ...], more: str = "") -> None:
-    """Raise ValueError unless ``value`` is one of ``choices``; ``more`` says what else would have done."""
+    """Raise ValueError if ``value`` is not one of ``choices``; ``more`` names other values for the message."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         listed = ", ".join(map(repr, choices))
         raise ValueError(f"{name} must be one of {listed}{' ' + more if more else ''}; got {value!r}")
 
 
 def check_count(name: str, value: object) -> int:
-    """A whole number of at least 1."""
+    """Return ``value`` as an int; raise ValueError if it is not a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}")
     return int(value)
 
 
 def check_positive(name: str, value: object, *, zero: bool = False) -> None:
-    """Raise ValueError unless this is a positive number, or zero where that is allowed."""
+    """Raise ValueError if ``value`` is not a positive number, or zero if ``zero`` allows that."""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not (number and 0.0 <= value < np.inf and (zero or value > 0.0)):  # type: ignore[operator]
-        raise ValueError(f"{name} must be a {'number, not negative' if zero else 'positive number'}; got {value!r}")
+        raise ValueError(f"{name} must be a {'number of at least 0' if zero else 'positive number'}; got {value!r}")
 
 
 @contextmanager
 def unchanged_on_error(estimator: BaseEstimator, *allowed: type[Exception]) -> Iterator[None]:
-    """Put every attribute back if something goes wrong, except for errors that may leave a mark."""
+    """Restore all attributes of an estimator after an error, unless the error is one of ``allowed``."""
     before = dict(estimator.__dict__)
     try:
         yield
@@ -130,9 +131,9 @@ def unchanged_on_error(estimator: BaseEstimator, *allowed: type[Exception]) -> I
 def checked_array(
     name: str, arrays: Arrays, shape: tuple[int, ...], dtype: DTypeLike = np.float64
 ) -> np.ndarray[Any, Any]:
-    """An array of a file, contiguous; raises ValueError unless it has this shape and type."""
+    """Return an array of a file, contiguous; raise ValueError if it does not have this shape and type."""
     array = arrays[name]
     if array.shape != shape or array.dtype != dtype:
         wanted = f"{np.dtype(dtype)} of shape {shape}"
-        raise ValueError(f"{name} is {array.dtype} of shape {array.shape} where {wanted} is needed")
+        raise ValueError(f"{name} is {array.dtype} of shape {array.shape}, but {wanted} is needed")
     return np.ascontiguousarray(array)

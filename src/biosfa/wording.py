@@ -1,9 +1,9 @@
-"""How things are put into words in messages."""
+"""Functions that format names, numbers and texts for messages."""
 
 import re
 from collections.abc import Iterable
 
-SHOWN = 8
+SHOWN = 8  # largest number of names in a list
 LETTERS = 200  # of what others have written, in a message
 NAME_LETTERS = 60  # of a name among several
 # Characters that do something to a terminal or to the text around them: controls, halves of characters, other ends of
@@ -12,7 +12,7 @@ ACTING = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u2
 
 
 def printable(text: object) -> str:
-    """A text as one line that any terminal can show: characters that act on it become escapes, as in Python."""
+    """Return a text as one line that is safe for any terminal: control characters become escapes, as in Python."""
     return ACTING.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
 
 
@@ -24,12 +24,12 @@ def listed(names: Iterable[object]) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """A number of things, in the plural if there are several."""
+    """Return a number and a noun, in the plural if the number is not 1."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
-    """A length of time in one unit that suits it."""
+    """Return a duration in days, hours, minutes or seconds, whichever is suitable."""
     for unit, size in (("day", 86400.0), ("hour", 3600.0), ("minute", 60.0)):
         if seconds >= 1.5 * size:
             return f"{seconds / size:.3g} {unit}s"
@@ -37,7 +37,7 @@ def duration(seconds: float) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says, in one line that a terminal can show."""
+    """Return the first line of the message of an error, shortened, and safe for a terminal."""
     words = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
     return shortened(printable(words))
 

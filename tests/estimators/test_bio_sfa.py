@@ -230,7 +230,7 @@ def test_too_little_data_is_refused():
 
 def test_streams_need_rates_below_tau_over_the_root_of_their_number():
     cube = np.random.default_rng(0).standard_normal((50, 16, 4))
-    with pytest.raises(ValueError, match=r"root of the 16 streams must stay below tau"):
+    with pytest.raises(ValueError, match=r"root of the number of streams, 16, must stay below tau"):
         BioSFA(2, learning_rate=0.2, tau=0.5).partial_fit_streams(cube)
     BioSFA(2, learning_rate=0.1, tau=0.5, step="normalized").partial_fit_streams(cube)
     cube[3, 2, 1] = np.nan
@@ -326,7 +326,7 @@ def test_rates_may_change_on_the_way_but_not_what_is_learned():
     assert np.abs(twin.learn_one(X[0]).W_ - before).max() < np.abs(net.learn_one(X[0]).W_ - before).max() / 100
     for parameters in ({"n_components": 3}, {"n_delays": 2}, {"expansion": "quadratic"}, {"center": False}):
         changed = copy.deepcopy(net).set_params(**parameters)
-        with pytest.raises(ValueError, match="call fit to begin anew"):
+        with pytest.raises(ValueError, match="call fit to start over"):
             changed.partial_fit(X)
         assert changed.fit(X).n_samples_seen_ > 0
 

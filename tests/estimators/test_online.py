@@ -90,7 +90,7 @@ def test_a_counter_and_what_is_constant_within_episodes_are_named(learner):
     learner = clone(learner).set_params(random_state=0)
     learner.fit(frame.assign(year=np.sin(2 * np.pi * np.arange(n) / n)))  # one period of a sine comes back
     given_away = frame.assign(count=np.arange(n), run=np.repeat([0.0, 1.0], n // 2))
-    with pytest.warns(GiveAwayWarning, match="count, run: changes from row to row no more than a counter"):
+    with pytest.warns(GiveAwayWarning, match=r"as slowly as a counter or a clock.*: count, run\."):
         learner.fit(given_away, lengths=[n // 2, n // 2])
 
 

@@ -176,12 +176,12 @@ def test_wrong_frames_are_said():
         HierarchicalSFA(SMALL).fit(film(1))
     with pytest.raises(ValueError, match="passes must be"):
         Learner(OnlineSFA(), passes=0)
-    with pytest.raises(ValueError, match="a file can hold"):
+    with pytest.raises(ValueError, match="can be saved in a file"):
         Learner(BioSFA(learning_rate=lambda t: 0.1))
     with pytest.raises(ValueError, match="learns with OnlineSFA or BioSFA"):
         Learner(SFA())
     for unfit in ({"pca": 3}, {"expansion": "quadratic"}, {"n_delays": 2}, {"n_epochs": 2}, {"missing": "break"}):
-        with pytest.raises(ValueError, match=f"{next(iter(unfit))}=.* is not for a step"):
+        with pytest.raises(ValueError, match=f"{next(iter(unfit))}=.* cannot be used in a hierarchy"):
             Learner(OnlineSFA(**unfit))
     with pytest.raises(ValueError, match="linear must be a Learner"):
         Layer((2, 2), linear=OnlineSFA())

@@ -114,12 +114,12 @@ def test_hierarchies_are_loaded_in_the_one_way(load, frames, X, tmp_path):
     arrays = model_file.read_model(path).arrays
     infinite = arrays["layer1.linear.components"] * np.inf
     for changes, message in (
-        ({"arrays": {"layer1.linear.components": infinite}}, "not finite"),
-        ({"arrays": {"layer1.linear.components": np.zeros((3, 8))}}, "where float64 of shape"),
-        ({"arrays": {"more": np.zeros(3)}}, "21 arrays where its layers have 20"),
+        ({"arrays": {"layer1.linear.components": infinite}}, "contains NaN or infinity"),
+        ({"arrays": {"layer1.linear.components": np.zeros((3, 8))}}, "but float64 of shape"),
+        ({"arrays": {"more": np.zeros(3)}}, "21 arrays, but its layers have 20"),
         ({"settings": {"shape_in": [5, 4]}}, "do not tile"),
         ({"settings": {"layers": None}}, "incomplete or damaged"),
-        ({"settings": {"pixels": [0.0, float("nan")]}}, "no scale"),
+        ({"settings": {"pixels": [0.0, float("nan")]}}, "scale of its pixels is not finite"),
         ({"clip": "x"}, "clip must be"),
     ):
         forge(path, forged, **changes)

@@ -139,7 +139,7 @@ def test_consistent_but_senseless_files_are_refused(X, tmp_path, monkeypatch):
     monkeypatch.setattr(model_file, "SCHEMA", 1)
     model_file.write_model(tmp_path / "old", model_file.Model("SFA", {}, {}))
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=r"schema 1.*fit the model anew"):
+    with pytest.raises(ModelFileError, match=r"schema 1.*fit the model again"):
         biosfa.load(tmp_path / "old")
     with pytest.raises(ModelFileError, match=rf"schema {newer}.*upgrade"):
         biosfa.load(forged)

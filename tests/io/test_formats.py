@@ -128,7 +128,7 @@ def test_other_things_that_are_wrong_with_files(tmp_path, X, folder):
     ):
         with pytest.raises(ValueError, match=message):
             open_stream(X, **options)
-    with pytest.raises(ValueError, match="knows its episodes"):
+    with pytest.raises(ValueError, match="cannot be used with a stream"):
         SFA().fit(open_stream(X), lengths=[len(X)])
     with pytest.raises(ValueError, match="all rows have missing values"):
         SFA().fit(open_stream(np.full((9, 2), np.nan), missing="break"))

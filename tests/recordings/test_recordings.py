@@ -429,7 +429,7 @@ def test_columns_of_a_model(X, tmp_path):
     )
     run("fit", "x.npy", "-k", 2, "--out", "all", cwd=tmp_path)
     error = line_of_error(run("transform", "all", "one.npy", "--out", "z.npy", code=1, cwd=tmp_path))
-    assert "has 1 columns, and the model was fitted to 6" in error
+    assert "has 1 columns, but the model was fitted to 6" in error
     lines = ["c,b,a\n", *(f"{c!r},{b!r},{a!r}\n" for a, b, c in X[:50, :3].tolist())]
     run("stream", "-k", 1, "--model", "live", cwd=tmp_path, input="".join(lines[:40]))
     net = biosfa.load(tmp_path / "live")

@@ -1,4 +1,4 @@
-"""The learners as scikit-learn estimators, thin over the kernels, and the life cycle that they share."""
+"""The learners as scikit-learn estimators, and the code that they share: fitting, transforming, saving, loading."""
 
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._bio_sfa import BioSFA

@@ -1,4 +1,4 @@
-"""What all learners of slow features share: their life cycle, transforming, scoring, saving."""
+"""Base class of all learners: the steps of learning, transforming, scoring, saving."""
 
 import os
 import warnings
@@ -25,25 +25,25 @@ from biosfa.signal import Reduction, SignalPath, delayed_names
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import FLOATS, check_choice, check_count, check_samples, keep_index, unchanged_on_error
 
-ROUNDING = 64.0  # variation of a feature by less, in units of the precision and of its size, is rounding
+ROUNDING = 64.0  # a feature that varies by less than this, times its size and the precision, counts as constant
 
 
 class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
-    """Base of the estimators whose features are linear in a delayed and expanded signal.
+    """Base class of the estimators whose features are linear in the delayed and expanded signal.
 
-    Every model lives through the same steps. A subclass says what each does:
+    Every model goes through the same steps. A subclass defines what each step does:
 
     ================  =============================================================================================
-    ``_start``        once, given the first rows: builds the path of the signal and a state that has learned nothing
-    ``_learn``        for every chunk of checked rows: moves the state on
+    ``_start``        once, with the first rows: build the signal path and an empty state
+    ``_learn``        for every chunk of checked rows: update the state
     ``end_episode``   between recordings: the next row does not follow the last one
-    ``_finish``       after the last pass of ``fit``: checks that features can be found, and warns
-    ``components_``   and other readers: solve for the features when somebody asks, once per change
+    ``_finish``       after the last pass of ``fit``: check that there are features, and warn about problems
+    ``components_``   and similar attributes: compute the features when they are read, once per change of the state
     ================  =============================================================================================
 
-    :class:`Fitting` takes ``fit`` through these steps, chunk by chunk and pass by pass. ``partial_fit`` starts if
-    nothing was learned yet, and learns. Other rooms go through :class:`Fitting`, :func:`learn_chunk`, :func:`to_model`
-    and :class:`Projection`.
+    :class:`Fitting` runs ``fit`` through these steps, chunk by chunk and pass by pass. ``partial_fit`` calls ``_start``
+    if nothing was learned yet, and then ``_learn``. Other rooms use :class:`Fitting`, :func:`learn_chunk`,
+    :func:`to_model` and :class:`Projection`.
     """
 
     n_components: int | None
@@ -60,27 +60,27 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     _gap = False  # whether the last row was missing
     _fixed: dict[str, Any]  # structural parameters as they were when learning began
 
-    # parameters that say what is learned, and so cannot change once it has begun
+    # parameters that define what is learned: they cannot change once learning has begun
     _structural: ClassVar[tuple[str, ...]] = ("n_components", "pca", "expansion", "n_delays")
 
-    # arrays of a model file in which NaN says that something is not known
+    # arrays of a model file in which NaN means that a value is not known
     _may_be_nan: ClassVar[tuple[str, ...]] = ()
 
     @property
     def expansion_(self) -> Any:
-        """The fitted expansion, or None; what :func:`load` asks for if it is one of your own."""
+        """The fitted expansion, or None. :func:`load` needs it if it is a transformer of your own."""
         return self._signal.transformer
 
     @property
     def _started(self) -> bool:
-        """Whether learning has begun."""
         return hasattr(self, "_signal")
 
     def _check_unchanged(self) -> None:
         for name, value in self._fixed.items():
             if getattr(self, name) is not value and getattr(self, name) != value:
                 raise ValueError(
-                    f"{name} was {value!r} when learning began and is {getattr(self, name)!r}: call fit to begin anew"
+                    f"{name} was {value!r} when learning began and is now {getattr(self, name)!r}: call fit to start "
+                    "over"
                 )
 
     def _check_signal_parameters(self) -> None:
@@ -96,22 +96,22 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Learn from X."""
 
     def _fit(self, X: ArrayLike | Stream, lengths: ArrayLike | None, **learning: Any) -> Self:
-        """Forget everything, then learn from an array or a stream."""
+        """Discard the state, then learn from an array or a stream."""
         with unchanged_on_error(self, DivergenceError):
             for _ in Fitting.of(self, X, lengths, **learning).steps():
                 pass
         return self
 
     def _adopt(self, stream: Stream) -> None:
-        """Take the columns of a stream for those of the input."""
+        """Set the number and names of the input columns to those of a stream."""
         self.n_features_in_ = stream.n_features
         self.__dict__.pop("feature_names_in_", None)
         if stream.named:
             self.feature_names_in_ = np.asarray(stream.feature_names, dtype=object)
 
     def _partial_fit(self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None, **learning: Any) -> Self:
-        """Learn from a further chunk, or, if that fails, stay as it was."""
-        if isinstance(X, Chunk):  # of a stream, which knows its episodes
+        """Learn from another chunk. If that fails, the state stays as it was."""
+        if isinstance(X, Chunk):  # a chunk says where its episodes begin
             X, starts = X.samples, X.starts
         with unchanged_on_error(self, DivergenceError):
             self._check_parameters()
@@ -124,7 +124,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self
 
     def _learn_rows(self, rows: FloatArray, starts: BoolArray, **learning: Any) -> None:
-        """Learn from rows that were checked, after the first of which learning starts."""
+        """Learn from checked rows; the first ones start the model."""
         if len(rows) == 0:
             return
         if not self._started:
@@ -135,7 +135,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _start(
         self, X: FloatArray, starts: BoolArray, reduction: Reduction | None = None, *, n_streams: int = 1
     ) -> None:
-        """Make ready to learn, given the first rows; principal components come from these if none are given."""
+        """Build the signal path and an empty state; if no ``reduction`` is given, ``pca`` is computed from ``X``."""
         if reduction is None and self.pca is not None:
             reduction = Reduction.of_rows(X, self.pca)
         signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
@@ -145,12 +145,12 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self._reset(dtype=X.dtype, n_streams=n_streams)
 
     def _begin_with(self, signal: SignalPath) -> None:
-        """Take a path of the signal; what it depends on cannot change from here on."""
+        """Use this signal path; from here on, the structural parameters cannot change."""
         self._signal = signal
         self._fixed = {name: getattr(self, name) for name in self._structural}
 
     def _check_outputs(self, n_features: int) -> None:
-        """Raise ValueError if there are too few (expanded) columns for so many features."""
+        """Raise ValueError if the (expanded) signal has fewer columns than ``n_components``."""
         wanted = self.n_components
         if wanted is not None and wanted > n_features:
             raise ValueError(
@@ -159,19 +159,19 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     @abstractmethod
     def _reset(self, *, dtype: DTypeLike, n_streams: int) -> None:
-        """Make a state that has learned nothing, for input of this type."""
+        """Create an empty state for input of this dtype."""
 
     @abstractmethod
     def _learn(self, X: FloatArray, starts: BoolArray) -> None:
         """Learn from checked rows."""
 
     def _finish(self, position: Position, episodes: Episodes) -> None:
-        """Check that features can be found, and warn of what was odd, given where the stream ended."""
+        """Check that there are features, and warn about problems; ``position`` is the end of the stream."""
         self.n_skipped_, self.n_broken_pairs_ = position.n_skipped, position.n_broken
         if episodes.n_short:
             warnings.warn(
-                f"{episodes.n_short} of {episodes.n_episodes} episodes have fewer than {episodes.needed} samples and "
-                "teach nothing",
+                f"{episodes.n_short} of {episodes.n_episodes} episodes have fewer than {episodes.needed} samples: "
+                "nothing can be learned from them",
                 ShortEpisodeWarning,
                 stacklevel=6,
             )
@@ -179,17 +179,17 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _next_rows(
         self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None
     ) -> tuple[FloatArray, BoolArray]:
-        """Checked rows of a chunk without the missing ones, and which of them begin an episode."""
+        """Return the checked rows of a chunk without the missing ones, and which of them begin an episode."""
         first = not self._started
         samples = check_samples(self, X, reset=first, allow_nan=self.missing == "break")
-        if first and not self._gap:  # it may have begun with rows that are all missing
+        if first and not self._gap:  # all rows of earlier chunks may have been missing
             self.n_skipped_, self.n_broken_pairs_ = 0, 0
         goes_on = self._gap or (not first and self._open)
         begins = episode_starts(len(samples), lengths, open_episode=goes_on)
         if starts is not None:
             given = np.asarray(starts)
             if lengths is not None or given.shape != (len(samples),) or given.dtype != np.bool_:
-                raise ValueError("starts must be an array of booleans, one a row, and excludes lengths")
+                raise ValueError("starts must be an array of booleans, one per row, and cannot be used with lengths")
             begins |= given
         missing = self._find_missing(samples)
         if missing is None and not self._gap:
@@ -203,36 +203,36 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return rest.samples, rest.starts
 
     def _find_missing(self, samples: FloatArray) -> BoolArray | None:
-        """Rows that have a NaN; None if there are none."""
+        """Return which rows contain a NaN; None if no row does."""
         if self.missing == "raise":
-            return None  # they were an error
+            return None  # a NaN has already raised an error
         missing = rows_with_nan(samples)
         return missing if missing.any() else None
 
     @property
     @abstractmethod
     def n_samples_seen_(self) -> int:
-        """Samples of the expanded signal so far."""
+        """Number of samples of the expanded signal seen so far."""
 
     @abstractmethod
     def _rows_needed(self) -> int:
-        """Rows of an episode from which something can be learned."""
+        """Return the number of rows that an episode needs so that something can be learned from it."""
 
     def transform(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
-        """Slow features of X, in order of slowness.
+        """Return the slow features of X, the slowest first.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
         lengths : array-like of int, optional
-            Rows of the episodes in X, one after the other; only matters for ``n_delays`` > 1, where the first
-            ``n_delays`` − 1 rows of each episode give no feature.
+            Number of rows of each episode in X. It only matters if ``n_delays`` > 1: the first ``n_delays`` − 1 rows of
+            each episode have no features and are left out of the result.
 
         Returns
         -------
         array of shape (n_samples, n_components)
-            In the float dtype of X. With ``missing="break"``, NaN where a sample is missing.
+            The features, in the float dtype of X. With ``missing="break"``, rows with a missing sample are NaN.
         """
         check_is_fitted(self)
         return self._features(X, lengths, *self._map())
@@ -255,18 +255,18 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             Y = respond(Y)
         if missing is not None:
             given = np.arange(len(samples)) if plan.index is None else plan.index
-            for delay in range(self.n_delays):  # a sample is in so many delay vectors
+            for delay in range(self.n_delays):  # a sample is part of n_delays delay vectors
                 Y[missing[given - delay]] = np.nan
         features: FloatArray = keep_index(self, Y, X, plan.index)
         return features
 
     def transform_one(self, x: ArrayLike) -> FloatArray:
-        """Slow features of one sample.
+        """Return the slow features of one sample.
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), or (n_delays, n_features) where n_delays > 1
-            The sample; with delays the last ``n_delays`` samples, the oldest first.
+        x : array-like of shape (n_features,), or (n_delays, n_features) if n_delays > 1
+            The sample. With delays: the last ``n_delays`` samples, the oldest first.
 
         Returns
         -------
@@ -286,18 +286,18 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return features
 
     def _map(self) -> tuple[Float64Array, Float64Array]:
-        """The mean and the components, as they are."""
+        """Return the current mean and components."""
         return self.mean_, self.components_
 
     def transform_chunks(self, stream: Stream) -> Iterator[FloatArray]:
-        """Slow features of a stream, chunk by chunk, one row for each row of the input.
+        """Yield the slow features of a stream chunk by chunk, one row per row of the input.
 
-        Rows are NaN where there is no feature: where samples are missing, and the first ``n_delays`` − 1 of an episode.
+        Rows without features are NaN: rows with a missing sample, and the first ``n_delays`` − 1 rows of an episode.
 
         Parameters
         ----------
         stream : Stream
-            From :func:`biosfa.io.open_stream`.
+            The stream, opened with :func:`biosfa.io.open_stream`.
 
         Yields
         ------
@@ -311,23 +311,25 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def _samples(self, X: ArrayLike, lengths: ArrayLike | None) -> tuple[FloatArray, BoolArray]:
         if isinstance(X, Stream):
-            raise TypeError("a stream is transformed chunk by chunk: use transform_chunks(stream)")
+            raise TypeError("X must be an array, not a stream: use transform_chunks(stream)")
         samples = check_samples(self, X, reset=False, allow_nan=self.missing == "break")
         return samples, episode_starts(len(samples), lengths, open_episode=False)
 
     def expand(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
-        """The delayed and expanded signal that :attr:`components_` refer to; all of it at once, so mind its size.
+        """Return the expanded signal of X: the samples after ``pca``, delays and expansion.
+
+        The columns of :attr:`components_` are those of the expanded signal. The result can be very large.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
         lengths : array-like of int, optional
-            Rows of the episodes in X.
+            Number of rows of each episode in X.
 
         Returns
         -------
-        array of shape (n_samples, number of expanded features)
+        array of shape (n_samples, m)
         """
         check_is_fitted(self)
         samples, starts = self._samples(X, lengths)
@@ -335,16 +337,16 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return np.concatenate([x for x, _ in self._signal.pieces(plan)])
 
     def fit_transform(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> FloatArray:
-        """Fit to X, then transform it."""
+        """Fit to X and return its slow features."""
         return self.fit(X, lengths=lengths).transform(X, lengths=lengths)
 
     def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
-        """Minus the mean slowness of the features of X at the model's lag: greater is better.
+        """Return minus the mean slowness of the features of X at the lag of the model. Greater is better.
 
         Raises
         ------
         ValueError
-            If a feature does not vary on X: its slowness is not defined.
+            If a feature is constant on X, so that its slowness is not defined.
         """
         Y = np.asarray(self.transform(X, lengths=lengths))
         cut = [len(Y)] if lengths is None else [max(0, int(n) - self.n_delays + 1) for n in np.asarray(lengths)]
@@ -353,10 +355,10 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         spread = np.ptp(rest.samples, axis=0) if len(rest.samples) else np.zeros(Y.shape[1])
         rounding = ROUNDING * float(np.finfo(Y.dtype).eps)
         if not (spread > rounding * np.abs(rest.samples).max(initial=0.0, axis=0)).all():
-            raise ValueError("the features do not vary on X, so that they have no slowness: give more varied samples")
+            raise ValueError("the features do not vary on X, so they have no slowness: give more varied samples")
         lag, sizes = getattr(self, "lag", 1), episode_lengths(rest.starts)
         if not (sizes > lag).any():
-            raise ValueError(f"X has no two samples {lag} apart in one episode: give more")
+            raise ValueError(f"X has no two samples {lag} apart in one episode: give longer episodes")
         return -float(np.mean(metrics.slowness(rest.samples, lengths=sizes, lag=lag)))
 
     @property
@@ -364,7 +366,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return len(self.components_)
 
     def expanded_feature_names(self) -> np.ndarray[Any, Any]:
-        """Names of the columns of the expanded signal, which :attr:`components_` refer to."""
+        """Return the names of the columns of the expanded signal, which are the columns of :attr:`components_`."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", np.asarray([f"x{i}" for i in range(self.n_features_in_)], object))
         if self.pca is not None:
@@ -378,7 +380,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return np.asarray([f"h{i}" for i in range(self._signal.n_features_out)], object)
 
     def end_episode(self) -> Self:
-        """Close the open episode: no difference is taken between its last row and the next one that comes."""
+        """End the current episode: no difference is taken between its last row and the next row."""
         self._gap = False
         self._break_episode()
         return self
@@ -394,44 +396,45 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return tags
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole state to one file, atomically; :meth:`load` resumes exactly there.
+        """Write the whole state to one file, atomically. A loaded model resumes exactly where this one stopped.
 
-        Functions and transformers of your own cannot be written: :meth:`load` asks for them.
+        Your own functions and transformers cannot be saved. Pass them to :meth:`load` again.
         """
         write_model(path, to_model(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
-        """Read a model that :meth:`save` wrote; ``parameters`` replace those it was saved with."""
+        """Return the model that :meth:`save` wrote; ``parameters`` replace those that it was saved with."""
         return load_as(cls, path, **parameters)
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Raise ValueError for a parameter that makes no sense."""
+        """Raise ValueError if a parameter is invalid."""
 
     @abstractmethod
     def _least_state(self, n_features: int, n_streams: int) -> int:
-        """Numbers that the state has at least: what a file must hold before anything is built for its settings.
+        """Return a lower bound for the count of numbers in the state.
 
-        ``n_features`` are the columns of the expanded signal, ``n_streams`` the parallel streams.
+        A file that holds fewer is rejected before any memory is allocated for its settings. ``n_features`` is the
+        number of columns of the expanded signal.
         """
 
     @abstractmethod
     def _scalars(self) -> dict[str, Any]:
-        """State as JSON data."""
+        """Return the numbers and strings of the state as JSON data."""
 
     @abstractmethod
     def _arrays(self) -> Arrays:
-        """State as arrays."""
+        """Return the arrays of the state."""
 
     def _published(self) -> Arrays:
-        """What stands beside the state in a file: the map to the features, if there are any."""
+        """Return arrays that a file holds for other programs: the map to the features, if there is one."""
         mean, components = self._map()
         return {"components": components, "mean": mean}
 
     @abstractmethod
     def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
-        """Take back what these three gave; the path of the signal is there already."""
+        """Restore the state from the results of these three methods; the signal path is restored already."""
 
     @classmethod
     def _from_model(cls, path: str, model: Model, parameters: dict[str, Any]) -> Self:

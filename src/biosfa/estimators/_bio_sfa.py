@@ -1,4 +1,4 @@
-"""Bio-SFA: slow features learned online by a network with local rules."""
+"""Bio-SFA: the paper's network, which learns slow features online with local rules."""
 
 from functools import partial
 from typing import Any
@@ -16,90 +16,99 @@ from biosfa.validation import check_choice, check_positive
 
 
 class BioSFA(NetworkEstimator):
-    """Slow feature analysis that learns online, sample by sample, with local learning rules (Lipshutz et al. 2020).
+    """Slow feature analysis that learns online with local rules: the network of Lipshutz et al. (2020).
 
-    A layer of ``n_components`` neurons with feedforward weights W and lateral weights M computes a = Wx and, by fast
-    recurrent dynamics, y = M⁻¹a. With x̄ and ȳ the sums of the last two inputs and outputs it then learns by
-    ΔW = 2η(ȳx̄ᵀ − axᵀ), ΔM = (η/τ)(ȳȳᵀ − M). Each synapse needs only what its two neurons know. The outputs span the
-    slowest features and are white. Memory is O(km), whatever the length of the stream.
+    A layer of ``n_components`` neurons has feedforward weights W and lateral weights M. It computes a = Wx and, by fast
+    recurrent dynamics, y = M⁻¹a. Let x̄ and ȳ be the sums of the last two inputs and outputs. The network learns by
+    ΔW = 2η(ȳx̄ᵀ − axᵀ) and ΔM = (η/τ)(ȳȳᵀ − M). These rules are local: the change of a synapse depends only on its own
+    weight and on its two neurons. The outputs span the slowest features and are white. Memory is O(km) and does not
+    grow with the stream.
+
+    Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
+    is called the expanded signal; m is its number of columns.
 
     Parameters
     ----------
     n_components : int, default=2
-        Number of output neurons k.
+        Number of output neurons k, which is the number of features.
     rule : {"bio-sfa", "reversible", "interneuron", "nonnegative"}, default="bio-sfa"
-        Algorithm 1, or a variant of it with rules as local:
+        The learning rule. "bio-sfa" is the paper's Algorithm 1. The others are variants of it, and local too:
 
-        - "reversible", Algorithm 2, for reversible processes: ΔW = 2η(2ȳ − a)xᵀ, where only the postsynaptic neuron
-          keeps a slow variable.
-        - "interneuron": outputs inhibit one another by way of as many interneurons z = Lᵀy, a − Lz = 0, so that
-          M = LLᵀ, and ΔL = (η/2τ)(yzᵀ − L). Its fixed points are those of Algorithm 1.
-        - "nonnegative": the fast dynamics keep y ≥ 0. Outputs then tile what the slow features span instead of being
-          white: see :meth:`neural_output`. There may be more of them than columns. What :meth:`transform` gives are
-          slow features of the same weights, in an order and with a slowness that are rough.
+        - "reversible" is the paper's Algorithm 2, for processes that are statistically the same backward in time:
+          ΔW = 2η(2ȳ − a)xᵀ. Only the postsynaptic neuron needs a memory of its last value.
+        - "interneuron" lets the outputs inhibit one another through k interneurons z = Lᵀy, so that a − Lz = 0 and
+          M = LLᵀ. The rule is ΔL = (η/2τ)(yzᵀ − L). The fixed points are those of Algorithm 1.
+        - "nonnegative" keeps y ≥ 0. The outputs, see :meth:`neural_output`, are then not white: each responds to a
+          part of the space of slow features. There may be more outputs than columns. :meth:`transform` gives slow
+          features of the same weights, but their order and slowness are only approximate.
     pca : int, optional
-        Principal components that samples are reduced to first, each of unit variance. Found by :meth:`fit` in a first
-        pass, by :meth:`partial_fit` from the first chunk.
+        Reduce the samples to this number of principal components, each of unit variance. :meth:`fit` computes them in
+        a first pass over the data, :meth:`partial_fit` computes them from the first chunk.
     expansion : None, "quadratic" or transformer, default=None
-        What is done to each (delayed) sample first, on the fly. A transformer that depends on data should be fitted
-        already; one that is not is fitted to the first chunk.
+        Nonlinear expansion of each (delayed) sample, computed while the network learns. A transformer that depends on
+        data should be fitted already; otherwise it is fitted to the first chunk.
     n_delays : int, default=1
-        Samples in a delay vector; 1 is no embedding.
+        Number of consecutive samples in a delay vector. 1 means no delays.
     learning_rate : "auto", float, schedule or callable, default="auto"
-        η: a number, :class:`InverseTime`, :class:`Annealed`, or a function of the number of the update, t = 1, 2, …
-        "auto" falls with the number of samples, the faster the more of the input's variance the features have, for
-        columns that are brought to unit variance: it needs no units.
+        η: a number, :class:`InverseTime`, :class:`Annealed`, or a function of the update number t = 1, 2, … "auto"
+        scales the columns to unit variance and lowers the rate as samples arrive. It does so more slowly if the
+        features have little of the variance of the input.
     tau : "auto" or float, default="auto"
-        τ, the ratio of the rates of W and M. η must stay below τ; η√P with P parallel streams. "auto" lets M average
-        over a third of the stream where the rate is "auto", or less where features of different slowness would not be
-        stable otherwise, and is 0.5, the paper's, where a rate is given; 1 for "nonnegative".
+        τ, the ratio of the rates of W and M. η must stay below τ (with P parallel streams, η√P). "auto" is 0.5, as in
+        the paper, if a learning rate is given. With ``learning_rate="auto"``, M averages over a third of the stream, or
+        over less if that is needed for stability. For "nonnegative", "auto" is 1.
     step : {"auto", "explicit", "normalized"}, default="auto"
-        The paper's step η, unstable once 2η‖x‖² > 2, or one in which each sample x counts 1/(1 + 2η‖x‖²), which no
-        large sample upsets. "auto" is normalized where the rate is "auto", and explicit where a rate is given.
+        "explicit" is the paper's step η, which is unstable if 2η‖x‖² > 2. "normalized" divides the step of each sample
+        by 1 + 2η‖x‖², so that large samples do no harm. "auto" is "normalized" if ``learning_rate`` is "auto", and
+        "explicit" otherwise.
     forget : float, optional
-        Samples that count, for streams that change: means, moments and automatic rates look back over about so many.
-        Without it the whole stream counts, and automatic rates fall for ever.
+        Number of recent samples that count, for streams that change. Means, moments and automatic rates then refer to
+        about that many samples. By default the whole stream counts, and automatic rates fall without limit.
     dynamics : {"equilibrium", "euler"}, default="equilibrium"
-        Compute y = M⁻¹a directly, or run the neural dynamics to rest as the paper's circuit does: slow, and the same.
+        "equilibrium" computes y = M⁻¹a directly. "euler" simulates the neural dynamics until they converge, as the
+        paper's circuit does: the result is the same, but it is slow.
     center : bool, default=True
-        Subtract the running mean of the (expanded) signal.
+        Whether to subtract the running mean of the expanded signal.
     missing : {"raise", "break"}, default="raise"
-        What to do about a sample with a NaN: an error that names it, or leave it out and end the episode there.
+        What to do with a sample that contains a NaN. "raise" raises an error that names the sample. "break" skips the
+        sample and ends the episode there.
     n_epochs : int, default=1
-        Passes of :meth:`fit` over the data.
+        Number of passes of :meth:`fit` over the data.
     dtype : float32, float64 or None, default=None
-        Precision of W and of the large products; that of the first input by default. M, means and moments are float64.
+        Precision of W and of the large products; None takes that of the first input. M, means and moments are float64.
     random_state : int, RandomState or None, default=None
-        For the initial W.
+        Seed of the initial W.
 
     Attributes
     ----------
     components_ : array of shape (n_components, m)
-        Directions in the expanded signal, in order of slowness, each of unit variance on the stream.
+        Directions in the expanded signal, the slowest first. Each feature has unit variance on the stream.
     delta_values_ : array of shape (n_components,)
-        Slowness of the features: what the present weights make of some 2000 pairs of consecutive samples from the last
-        third of the stream, to some percent. For that of some data, see :func:`biosfa.metrics.slowness`.
+        Slowness δ of the features, to some percent. It is measured with the present weights on about 2000 pairs of
+        consecutive samples from the last third of the stream. :func:`biosfa.metrics.slowness` measures it on any data.
     constraint_error_ : float
-        ‖⟨yyᵀ⟩ − I‖²/k of the outputs y on the same pairs; 0 when the network has converged. NaN for "nonnegative".
+        ‖⟨yyᵀ⟩ − I‖²/k of the outputs y on the same pairs. 0 means that the outputs are white. NaN for "nonnegative".
     W_, M_ : arrays of shape (n_components, m) and (n_components, n_components)
-        The weights of the network (copies).
+        Feedforward and lateral weights (copies).
     L_ : array of shape (n_components, n_components)
-        Weights between outputs and interneurons, where there are any (a copy).
+        Weights between outputs and interneurons (a copy). Only for ``rule="interneuron"``.
     mean_ : array of shape (m,)
         Running mean of the expanded signal.
     n_samples_seen_ : int
-        Samples (of the expanded signal) so far; steps, for parallel streams.
+        Number of samples of the expanded signal seen so far; number of steps, for parallel streams.
     n_updates_ : int
-        Updates so far: all samples but the first of each episode.
-    n_skipped_, n_broken_pairs_ : int
-        Samples left out because of a NaN, and pairs of consecutive samples that gaps have parted.
+        Number of updates so far. The first sample of an episode makes no update.
+    n_skipped_ : int
+        Number of samples skipped because they contain a NaN.
+    n_broken_pairs_ : int
+        Number of pairs of consecutive samples that a gap has separated.
     n_features_in_ : int
-        Number of input features.
+        Number of input columns.
 
     See Also
     --------
-    OnlineSFA : Learns online by the natural gradient: a hundred times fewer samples, and not local.
-    SFA : The exact solution, at O(m²) a sample.
+    OnlineSFA : Learns online by the natural gradient. It needs a hundred times fewer samples, but is not local.
+    SFA : The exact solution, at a cost of O(m²) per sample.
 
     References
     ----------
@@ -158,16 +167,17 @@ class BioSFA(NetworkEstimator):
         self.random_state = random_state
 
     def neural_output(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
-        """Activity of the output neurons, y = M⁻¹Wx: the same subspace as :meth:`transform`, in no order.
+        """Return the activity of the output neurons, y = M⁻¹Wx.
 
-        With ``rule="nonnegative"``, the minimum of ½yᵀMy − yᵀWx over y ≥ 0.
+        The outputs span the same subspace as the features of :meth:`transform`, but have no order. With
+        ``rule="nonnegative"``, y is the minimum of ½yᵀMy − yᵀWx over y ≥ 0.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
         lengths : array-like of int, optional
-            Rows of the episodes in X; only matters for ``n_delays`` > 1.
+            Number of rows of each episode in X. It only matters if ``n_delays`` > 1.
 
         Returns
         -------
@@ -181,17 +191,17 @@ class BioSFA(NetworkEstimator):
 
     @property
     def W_(self) -> FloatArray:
-        """Feedforward weights."""
+        """Feedforward weights W (a copy)."""
         return self._network.W.copy()
 
     @property
     def M_(self) -> Float64Array:
-        """Lateral weights; with interneurons what these amount to."""
+        """Lateral weights M (a copy). With interneurons, M = LLᵀ."""
         return self._network.M.copy()
 
     @property
     def L_(self) -> Float64Array:
-        """Weights between the outputs and the interneurons."""
+        """Weights L between the outputs and the interneurons (a copy)."""
         if not has_interneurons(self._network.mode.rule):
             raise AttributeError(f'only a network with rule="interneuron" has L_; this one has rule={self.rule!r}')
         return self._network.state.L.copy()
@@ -224,13 +234,13 @@ class BioSFA(NetworkEstimator):
         network.configure(mode, self._rates(network.n_features, network.n_streams))
 
     def _outputs_may_be_silent(self) -> bool:
-        return Rule.named(self.rule).is_nonnegative  # which may tile with more outputs than columns
+        return Rule.named(self.rule).is_nonnegative  # such networks may have more outputs than columns
 
     def _check_circuit(self, circuit: str) -> None:
         if Rule.named(self.rule).circuit != circuit:
             raise ValueError(
-                f"rule cannot change to {self.rule!r} once learning has begun: the circuit is another one. Call fit "
-                "to begin anew"
+                f"rule cannot change to {self.rule!r} once learning has begun, because it needs another circuit: call "
+                "fit to start over"
             )
 
     def _least_state(self, n_features: int, n_streams: int) -> int:
@@ -240,7 +250,7 @@ class BioSFA(NetworkEstimator):
 
     def _scalars(self) -> dict[str, Any]:
         circuit = Rule(self._network.mode.rule).circuit
-        self._check_circuit(circuit)  # or it could not be loaded
+        self._check_circuit(circuit)  # otherwise the file could not be loaded
         return {**super()._scalars(), "circuit": circuit}
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:

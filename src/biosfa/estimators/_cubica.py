@@ -18,28 +18,32 @@ from biosfa.validation import check_count, check_positive, check_samples, keep_i
 class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Independent component analysis by joint diagonalisation of third- and fourth-order cumulants.
 
-    Samples are made white; then pairs of components are rotated until Σ C_iii²/3! + Σ C_iiii²/4! grows no more
-    (Blaschke & Wiskott 2004). It needs no nonlinearity, no starting point and no step size, and separates skewed
-    sources as well as heavy- or light-tailed ones. After slow features it gives place cells.
+    CuBICA (Blaschke & Wiskott 2004) whitens the samples. It then rotates pairs of components until the contrast
+    Σ C_iii²/3! + Σ C_iiii²/4! stops growing. There is no nonlinearity, no starting point and no step size to choose. It
+    separates skewed sources as well as heavy- or light-tailed ones. Applied to slow features, it gives place cells.
 
     Parameters
     ----------
     n_components : int, optional
-        Principal components, of columns at unit variance, kept before the rotation; all of them by default.
+        Number of independent components. Before the rotation, the samples are reduced to this number of principal
+        components, after every column was scaled to unit variance. By default as many as the rank of X.
     max_sweeps : int, default=100
-        Rounds over all pairs.
+        Largest number of sweeps. A sweep rotates every pair of components once.
     tol : float, default=1e-4
-        Stops when no pair is rotated by more, in radians.
+        Stop when no pair is rotated by more than this angle, in radians.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        The unmixing matrix: independent components are those of x less its mean, of unit variance and positive skew.
+        The unmixing matrix. Its product with x − ``mean_`` gives the independent components, which have unit variance
+        and positive skew.
     mixing_ : array of shape (n_features, n_components)
-        How the columns come from the components: X is their product, plus the mean, where all components are kept.
+        The mixing matrix. Its product with the independent components, plus ``mean_``, gives x if no components were
+        left out.
     mean_ : array of shape (n_features,)
+        Mean of the samples.
     n_sweeps_ : int
-        Rounds it took.
+        Number of sweeps made.
 
     References
     ----------
@@ -73,10 +77,14 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Samples, in any order.
         y : ignored
 
+        Returns
+        -------
+        self
+
         Warns
         -----
         ConvergenceWarning
-            If pairs still rotate after ``max_sweeps``.
+            If pairs still rotate by more than ``tol`` after ``max_sweeps``.
         """
         check_count("max_sweeps", self.max_sweeps)
         check_positive("tol", self.tol)
@@ -92,14 +100,16 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if self.n_components is not None:
             check_count("n_components", self.n_components)
         if not 0 < kept <= rank:
-            raise ValueError(f"n_components={kept} where X has rank {rank}: give more, or more varied, samples")
+            raise ValueError(
+                f"n_components={kept}, but X has rank {rank}: ask for fewer components, or give more varied samples"
+            )
         whitening = scale[:, None] * principal.whitening[:, :kept]
         Z = centred @ whitening
         R, self.n_sweeps_, converged = independent_rotation(Z, self.max_sweeps, float(self.tol))
         if not converged:
             warnings.warn(
-                f"pairs still rotate by more than tol={self.tol} after {self.max_sweeps} sweeps: give max_sweeps or "
-                "tol more, or take the result as it is",
+                f"CuBICA has not converged: after {self.max_sweeps} sweeps, pairs still rotate by more than "
+                f"tol={self.tol}. Use a larger max_sweeps or a larger tol",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -109,7 +119,7 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Independent components of X, of shape (n_samples, n_components)."""
+        """Return the independent components of X, an array of shape (n_samples, n_components)."""
         check_is_fitted(self)
         samples = check_samples(self, X, reset=False)
         found = ((samples - self.mean_) @ self.components_.T).astype(samples.dtype, copy=False)

@@ -1,4 +1,4 @@
-"""``fit`` in steps of a chunk, so that it can be watched, stopped, and taken up again."""
+"""``fit`` in steps of one chunk, so that it can report progress, be stopped, and be resumed."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -21,34 +21,33 @@ if TYPE_CHECKING:
 
 
 class SampleSource(Protocol):
-    """What samples come from, as often as they are asked for."""
+    """Something that can be read several times, chunk by chunk: a stream, or an array."""
 
     def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
-        """Chunks from a position on."""
+        """Yield the chunks after a position."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """An array as a source of one chunk."""
+    """An array, as a source of one chunk."""
 
     chunk: Chunk
 
     def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
-        """The chunk."""
         yield self.chunk
 
 
 @dataclass
 class Episodes:
-    """How many episodes came, and how many of them were too short to teach anything."""
+    """Counts the episodes of a stream, and those that are too short to learn from."""
 
-    needed: int  # rows
+    needed: int  # rows that an episode needs
     n_episodes: int = 0
     n_short: int = 0
-    open_rows: int = 0  # of the last one, which may go on
+    open_rows: int = 0  # rows so far of the last episode, which may continue
 
     def add(self, starts: BoolArray) -> None:
-        """Count the rows of a chunk."""
+        """Add the rows of a chunk; ``starts`` says which of them begin an episode."""
         cuts = np.flatnonzero(starts)
         if not len(cuts):
             self.open_rows += len(starts)
@@ -68,7 +67,7 @@ class Episodes:
 
 
 class Fitting:
-    """The passes of ``fit`` over a source: one for principal components, if they are wanted, the rest to learn."""
+    """The passes of ``fit`` over a source: one for principal components, if ``pca`` is given, then those that learn."""
 
     @classmethod
     def of(
@@ -78,12 +77,12 @@ class Fitting:
         lengths: ArrayLike | None = None,
         **learning: Any,
     ) -> Self:
-        """``fit`` of an estimator to an array or a stream, about to begin; parameters and input are checked."""
+        """Check parameters and input, and return the fit of an estimator to an array or a stream, not yet begun."""
         estimator._check_parameters()
         if not isinstance(X, Stream):
             return cls(estimator, _checked(estimator, X, lengths), **learning)
         if lengths is not None:
-            raise ValueError("a stream knows its episodes: give lengths to open_stream, as episodes")
+            raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
         estimator._adopt(X)
         return cls(estimator, X, **learning)
 
@@ -92,41 +91,43 @@ class Fitting:
         self._source = source
         self._learning = learning
         self.position: Position | None = None  # in the present pass
-        self.end = Position()  # where the last one ended
-        self.epoch = 0  # passes made to learn
-        self.begun = False  # whether the estimator has learned something
+        self.end = Position()  # of the last pass
+        self.epoch = 0  # finished passes that learn
+        self.begun = False  # whether the estimator has started to learn
         self.episodes = Episodes(estimator._rows_needed())
-        self._moments: Moments | None = None  # while principal components are being found
+        self._moments: Moments | None = None  # during the pass for principal components
         self._reduction: Reduction | None = None
 
     @property
     def n_passes(self) -> int:
-        """Passes over the source."""
+        """Number of passes over the source."""
         return self._estimator.n_epochs + (self._estimator.pca is not None)
 
     @property
     def passes_made(self) -> int:
-        """Those that have ended."""
+        """Number of passes that have ended."""
         reduced = self._estimator.pca is not None and (self.begun or self._reduction is not None)
         return self.epoch + reduced
 
     @property
     def n_rows(self) -> int:
-        """Rows gone through, in all passes."""
+        """Number of rows read so far, in all passes."""
         return self.passes_made * self.end.n_rows + (0 if self.position is None else self.position.n_rows)
 
     @property
     def about_to_finish(self) -> bool:
-        """Whether all is learned, and features are still to be found."""
+        """Whether all passes have ended, so that only ``_finish`` is left."""
         return self.epoch == self._estimator.n_epochs
 
     def steps(self) -> Iterator[Chunk | None]:
-        """Do the work, a chunk at a time; what was done can be kept after each, and before the finish (None).
+        """Run the fit, and yield each chunk after it was learned, then None before the model is finished.
+
+        The state can be saved at every yield.
 
         Raises
         ------
         ValueError
-            If there is nothing to learn from.
+            If there are no samples to learn from.
         """
         pca = self._estimator.pca
         if pca is not None and self.passes_made == 0:
@@ -158,7 +159,7 @@ class Fitting:
         self._estimator._finish(self.end, self.episodes)
 
     def _chunks(self) -> Iterator[Chunk]:
-        """The rest of a pass; chunks of nothing but gaps are passed over."""
+        """Yield the rest of a pass, without chunks in which all rows are missing."""
         for chunk in self._source.chunks(self.position):
             self.position = chunk.position
             if len(chunk.samples):
@@ -168,7 +169,7 @@ class Fitting:
         self.position = None
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """All of it but the estimator and the source, as JSON data and arrays."""
+        """Return the state of the fit, without estimator and source, as JSON data and arrays."""
         arrays: Arrays = {}
         moments = self._moments
         if moments is not None:
@@ -186,12 +187,12 @@ class Fitting:
         return scalars, arrays
 
     def restore(self, scalars: dict[str, Any], arrays: Arrays) -> Self:
-        """Take back what :meth:`state` gave, and the estimator as it was then.
+        """Restore what :meth:`state` returned. The estimator must be as it was then.
 
         Raises
         ------
         ValueError
-            If it is not the state of such a fit.
+            If this is not the state of such a fit.
         """
         self.position = None if scalars["position"] is None else Position.from_json(scalars["position"])
         self.end = Position.from_json(scalars["end"])
@@ -200,11 +201,11 @@ class Fitting:
         n_samples, d = scalars["n_samples"], self._estimator.n_features_in_
         counts = (self.epoch, *asdict(self.episodes).values(), *(() if n_samples is None else (n_samples,)))
         if not all(type(count) is int and count >= 0 for count in counts) or self.epoch > self._estimator.n_epochs:
-            raise ValueError(f"{scalars!r} does not say how far a fit has come")
+            raise ValueError(f"{scalars!r} is not the state of a fit")
         if self.begun is not self._estimator._started:
-            raise ValueError("it has a model before one was begun, or none after")
+            raise ValueError("the state of the fit and the state of its model contradict each other")
         if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise ValueError("its arrays are not finite")
+            raise ValueError("its arrays contain NaN or infinity")
         if n_samples is not None:
             self._moments = Moments(d, n_samples)
             self._moments.mean[:] = checked_array("fitting.mean", arrays, (d,))
@@ -216,7 +217,7 @@ class Fitting:
 
 
 def _checked(estimator: "SlowFeatureEstimator", X: ArrayLike, lengths: ArrayLike | None) -> Whole:
-    """An array as a source."""
+    """Return an array as a source, after checking it."""
     samples = check_samples(estimator, X, reset=True, min_samples=2, allow_nan=estimator.missing == "break")
     starts = episode_starts(len(samples), lengths, open_episode=False)
     missing = estimator._find_missing(samples)
@@ -229,18 +230,18 @@ def _checked(estimator: "SlowFeatureEstimator", X: ArrayLike, lengths: ArrayLike
 
 
 def has_started(estimator: "SlowFeatureEstimator") -> bool:
-    """Whether an estimator has begun to learn."""
+    """Return whether an estimator has begun to learn."""
     return estimator._started
 
 
 def begin_stream(estimator: "SlowFeatureEstimator", stream: Stream) -> None:
-    """Make an estimator that has learned nothing ready for :func:`learn_chunk`."""
+    """Prepare an estimator that has learned nothing for :func:`learn_chunk`."""
     estimator._check_parameters()
     estimator._adopt(stream)
     estimator.n_skipped_, estimator.n_broken_pairs_ = 0, 0
 
 
 def learn_chunk(estimator: "SlowFeatureEstimator", chunk: Chunk) -> None:
-    """Learn from a chunk as ``partial_fit`` would; the stream has checked its rows."""
+    """Learn from a chunk as ``partial_fit`` does, without checking the rows: the stream has checked them."""
     with unchanged_on_error(estimator, DivergenceError):
         estimator._learn_rows(chunk.samples, chunk.starts)

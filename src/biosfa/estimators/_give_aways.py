@@ -1,4 +1,4 @@
-"""Columns that make a slow feature by themselves: counters, clocks, and what is constant within episodes."""
+"""A warning about columns that are slow features by themselves: counters, clocks, columns constant within episodes."""
 
 import warnings
 from typing import Any
@@ -9,22 +9,23 @@ from biosfa.exceptions import GiveAwayWarning
 from biosfa.typing import Float64Array
 from biosfa.wording import listed
 
-# Slowness times n² of what only drifts over n rows: a ramp has 12, one period of a sine 39.
+# Slowness times n² of a signal that drifts over n rows: 12 for a ramp, 39 for one period of a sine.
 RAMP = 15.0
 
 
 def warn_of_give_aways(
     names: np.ndarray[Any, Any], variance: Float64Array, change: Float64Array, n_rows: int, *, stacklevel: int
 ) -> None:
-    """Warn of columns that are as slow as a ramp over so many rows, given ⟨(x − mean)²⟩ and ⟨ẋ²⟩ of each.
+    """Warn about columns that are as slow as a ramp over ``n_rows``.
 
-    No signal that comes back to where it was is slower than a ramp.
+    ``variance`` is ⟨(x − mean)²⟩ and ``change`` is ⟨ẋ²⟩ of each column. A signal that returns to earlier values is
+    always faster than a ramp.
     """
     given_away = (variance > 0.0) & (change * n_rows**2 < RAMP * variance)
     if given_away.any():
         warnings.warn(
-            f"{listed(names[given_away])}: changes from row to row no more than a counter or a clock does, or is "
-            "constant within episodes. It makes a slow feature by itself: leave it out, unless that is meant",
+            "these columns change as slowly as a counter or a clock, or are constant within episodes: "
+            f"{listed(names[given_away])}. Each is a slow feature by itself. Leave them out, unless that is intended",
             GiveAwayWarning,
             stacklevel=stacklevel,
         )

@@ -1,4 +1,4 @@
-"""Models from files: one way to load them all."""
+"""Loading of models from files, whatever their kind."""
 
 import os
 from contextlib import nullcontext
@@ -16,19 +16,25 @@ Loaded = TypeVar("Loaded")
 
 
 def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
-    """Read any model that was saved by this package; no code from the file is run.
+    """Return the model that a file holds: any estimator of this package. No code from the file is run.
 
     Parameters
     ----------
     path : path
-        The file.
+        The file, written by ``save`` of the estimator, or by the command.
     **parameters
-        Replace the parameters it was saved with. Functions and transformers of your own must be given again.
+        Parameters that replace those that the model was saved with. Your own functions and transformers cannot be
+        saved, so they must be passed here.
+
+    Returns
+    -------
+    estimator
+        The model. It resumes exactly where the saved one stopped.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, not a model, or of a newer version.
+        If the file is damaged, is not a model, or was written by a newer version.
 
     Examples
     --------
@@ -44,7 +50,7 @@ def load(path: str | os.PathLike[str], **parameters: Any) -> Any:
 
 
 def load_as(kind: type[Loaded], path: str | os.PathLike[str], **parameters: Any) -> Loaded:
-    """Read a model that must be of a kind.
+    """Return the model that a file holds, which must be an instance of ``kind``.
 
     Raises
     ------
@@ -58,16 +64,16 @@ def load_as(kind: type[Loaded], path: str | os.PathLike[str], **parameters: Any)
 
 
 def load_model(name: str, model: Model, **parameters: Any) -> Any:
-    """The estimator that a model file holds; ``name`` is that of the file."""
+    """Return the estimator for the content of a model file; ``name`` is the name of the file."""
     if model.kind == KIND:
-        raise ModelFileError(f"{name} is a checkpoint, not a model: resume what it belongs to")
+        raise ModelFileError(f"{name} is a checkpoint, not a model: resume the run that it belongs to")
     if model.kind not in MODELS:
-        raise ModelFileError(f"{name} holds {model.kind!r}, which this version of biosfa does not know")
+        raise ModelFileError(f"{name} holds {model.kind!r}, which this version of biosfa does not know: upgrade biosfa")
     estimator = getattr(import_module(MODELS[model.kind]), model.kind)
     for array_name, array in model.arrays.items():
         may_be_nan = array_name.rpartition(".")[2] in estimator._may_be_nan
         if not np.isfinite(array[~np.isnan(array)] if may_be_nan else array).all():
-            raise ModelFileError(f"{name} is damaged: its array {array_name!r} is not finite")
-    # parameters of the caller may be what is wrong
+            raise ModelFileError(f"{name} is damaged: its array {array_name!r} contains NaN or infinity")
+    # with parameters of the caller, an error need not be damage
     with nullcontext() if parameters else damage_is_an_error(name):
         return estimator._from_model(name, model, parameters)

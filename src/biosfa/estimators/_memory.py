@@ -1,36 +1,36 @@
-"""Whether the matrices of exact SFA fit into memory, asked before they are made."""
+"""Check whether the matrices of exact SFA fit into memory before they are allocated."""
 
 from pathlib import Path
 
-# m × m matrices of float64 at the same time, at most (measured): sums, the sums of a chunk, and what solving needs; for
-# principal components, sums and a product
+# Largest number of m × m matrices of float64 in memory at the same time (measured): sums, sums of a chunk, and scratch
+# matrices of the solver; for principal components, sums and one product
 MATRICES = 10
 PCA_MATRICES = 5
 
 
 def exact_memory(n_features: int) -> int:
-    """Bytes that exact SFA needs for so many (expanded) features."""
+    """Return the number of bytes that exact SFA needs for ``n_features`` (expanded) columns."""
     return 8 * MATRICES * n_features**2
 
 
 def available_memory() -> int:
-    """Bytes that this process may still have."""
+    """Return the number of bytes that this process can still allocate."""
     import psutil
 
     available: int = psutil.virtual_memory().available
-    group = Path("/sys/fs/cgroup")  # of a container
+    group = Path("/sys/fs/cgroup")  # the limits of a container
     try:
         limit = int((group / "memory.max").read_text())
         used = int((group / "memory.current").read_text())
         statistics = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-    except (OSError, ValueError):  # there is none, or no limit
+    except (OSError, ValueError):  # not a container, or no limit
         return available
-    cached = int(statistics.get("inactive_file", 0))  # of files, given back when it is needed
+    cached = int(statistics.get("inactive_file", 0))  # cached files, which the system drops when memory is needed
     return min(available, max(0, limit - used + cached))
 
 
 def check_memory(n_features: int) -> None:
-    """Raise MemoryError if exact SFA of so many features would not fit."""
+    """Raise MemoryError if exact SFA of ``n_features`` columns does not fit into memory."""
     _check(
         exact_memory(n_features),
         f"exact SFA of {n_features:,} (expanded) columns",
@@ -39,9 +39,9 @@ def check_memory(n_features: int) -> None:
 
 
 def check_pca_memory(n_features: int) -> None:
-    """Raise MemoryError if principal components of so many columns would not fit."""
+    """Raise MemoryError if finding principal components of ``n_features`` columns does not fit into memory."""
     needed = 8 * PCA_MATRICES * n_features**2
-    _check(needed, f"finding principal components of {n_features:,} columns", "leave some out")
+    _check(needed, f"finding principal components of {n_features:,} columns", "leave some columns out")
 
 
 def _check(needed: int, what: str, instead: str) -> None:

@@ -1,4 +1,4 @@
-"""The paper's offline algorithm: gradient descent-ascent on covariances."""
+"""The paper's offline algorithm: gradient descent and ascent on covariances."""
 
 from typing import Self
 
@@ -17,49 +17,59 @@ from biosfa.objectives import offline_objective
 from biosfa.typing import Float64Array, FloatArray
 from biosfa.validation import check_count, check_positive, check_samples, unchanged_on_error
 
-# An objective of this size is that of weights that diverge; at the optimum it is −Σ(4 − δ)²/2.
+# An objective of this size means that the weights diverge; at the optimum it is −Σ(4 − δ)²/2.
 RUNAWAY = 1e100
 
 
 class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Bio-SFA with the whole data at hand (Sec. 4.2 of Lipshutz et al. 2020).
+    """Bio-SFA that learns from the covariances of the whole data (Sec. 4.2 of Lipshutz et al. 2020).
 
-    Descends in W and ascends in M the objective whose saddle point is slow feature analysis:
-    W ← W + 2η(M⁻¹WC_x̄x̄ − WC_xx), M ← M + (η/τ)(M⁻¹WC_x̄x̄WᵀM⁻¹ − M). At its fixed point M = Q(4I − Λ)Qᵀ, where Λ has
-    the slowness values, V = WᵀM⁻¹ is white and W = MVᵀ.
+    Slow feature analysis is the saddle point of a min-max objective. The algorithm descends the objective in W and
+    ascends it in M: W ← W + 2η(M⁻¹WC_x̄x̄ − WC_xx), M ← M + (η/τ)(M⁻¹WC_x̄x̄WᵀM⁻¹ − M). At the fixed point
+    M = Q(4I − Λ)Qᵀ, where Λ is the diagonal matrix of the slowness values, the features V = WᵀM⁻¹ are white, and
+    W = MVᵀ.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of features k.
     learning_rate : "auto", float, schedule or callable, default="auto"
-        η. "auto" is half of the largest stable rate, 1/λ_max(C_xx), or τ/2 if that is less, for input of unit mean
-        variance.
+        η: a number, :class:`InverseTime`, :class:`Annealed`, or a function of the step number t = 1, 2, … "auto" scales
+        the input to unit mean variance. It then takes half of the largest stable rate, 1/λ_max(C_xx), or τ/2 if that is
+        smaller.
     tau : float, default=0.5
-        τ; η must stay below it, so that M stays positive definite. In units of the mean variance for "auto".
+        τ, the ratio of the rates of W and M. η must stay below τ, so that M stays positive definite. With
+        ``learning_rate="auto"``, τ refers to the scaled input.
     max_iter : int, default=10000
-        Steps at most.
+        Largest number of steps.
     tol : float, default=1e-9
         Stop when no weight changes by more than this in a step, relative to the largest weight and to the rate.
     random_state : int, RandomState or None, default=None
-        For the initial W.
+        Seed of the initial W.
 
     Attributes
     ----------
     W_, M_ : arrays of shape (n_components, n_features) and (n_components, n_components)
-        The weights.
+        Feedforward and lateral weights.
     components_ : array of shape (n_components, n_features)
-        Directions in order of slowness.
+        Directions of the features, the slowest first.
     delta_values_ : array of shape (n_components,)
-        Slowness of the features.
-    objective_ : array of shape (number of steps,)
-        The min-max objective before each step, outputs at their optimum.
+        Slowness δ of the features.
+    objective_ : array of shape (n_iter_,)
+        The min-max objective before each step, at the optimal outputs.
     n_iter_ : int
-        Steps made.
+        Number of steps made.
     converged_ : bool
         Whether ``tol`` was reached.
     mean_ : array of shape (n_features,)
         Mean of the input.
+    n_features_in_ : int
+        Number of input columns.
+
+    See Also
+    --------
+    BioSFA : The same network, learning online.
+    SFA : The exact solution.
 
     Examples
     --------
@@ -105,13 +115,18 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             Samples in order of time.
         y : ignored
         lengths : array-like of int, optional
-            Rows of the episodes in X, one after the other.
+            Number of rows of each episode in X. By default X is one episode.
         recorder : Recorder, optional
-            Keeps W and M at certain steps.
+            Records W and M at some of the steps.
 
         Returns
         -------
         self
+
+        Raises
+        ------
+        DivergenceError
+            If the learning rate is too large.
         """
         check_learning_rate(self.learning_rate)
         k = check_count("n_components", self.n_components)
@@ -162,7 +177,7 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Slow features of X, in order of slowness."""
+        """Return the slow features of X, an array of shape (n_samples, n_components), the slowest first."""
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
         dtype = precision_for(self.components_, X.dtype)
@@ -179,7 +194,7 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         eta = rates(self.learning_rate, 1, self.max_iter)
         if not 0.0 < eta.max() < self.tau:
             raise ValueError(
-                f"the learning rate must be positive and stay below tau={self.tau}, or M does not stay positive "
-                f"definite; it reaches {eta.max():.3g}"
+                f"the learning rate must be positive and stay below tau={self.tau}, so that M stays positive definite; "
+                f"it reaches {eta.max():.3g}. Use a smaller learning_rate or a larger tau"
             )
         return eta

@@ -1,4 +1,4 @@
-"""What the online learners share: a network behind the path of the signal, and what can be read from it."""
+"""Base class of the online learners, which feed the expanded signal to a network."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -33,11 +33,11 @@ from biosfa.signal import Plan
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.validation import FLOATS, check_choice, check_count, check_positive, check_samples, unchanged_on_error
 
-SHORTEST_WINDOW = 10  # samples over which averages still mean something
+SHORTEST_WINDOW = 10  # smallest number of samples over which an average is useful
 
 
 class NetworkEstimator(SlowFeatureEstimator):
-    """Base of the estimators that learn online with a network."""
+    """Base class of the estimators that learn online with a network."""
 
     n_components: int
     learning_rate: LearningRate
@@ -50,7 +50,7 @@ class NetworkEstimator(SlowFeatureEstimator):
     _structural = (*SlowFeatureEstimator._structural, "center", "dtype", "forget")
     _network: Network
     _gauge: Gauge
-    _plain = False  # whether samples reach the network as they are
+    _plain = False  # whether samples reach the network unchanged
 
     def fit(
         self,
@@ -60,17 +60,17 @@ class NetworkEstimator(SlowFeatureEstimator):
         lengths: ArrayLike | None = None,
         recorder: Recorder | None = None,
     ) -> Self:
-        """Forget everything, then learn from X in ``n_epochs`` passes.
+        """Discard what was learned before, then learn from X in ``n_epochs`` passes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Stream
-            Samples in order of time; or a stream of them, from :func:`biosfa.io.open_stream`.
+            Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`.
         y : ignored
         lengths : array-like of int, optional
-            Rows of the episodes in X, one after the other; without it X is one episode.
+            Number of rows of each episode in X. By default X is one episode.
         recorder : Recorder, optional
-            Keeps W and M at certain updates.
+            Records W and M at some of the updates.
 
         Returns
         -------
@@ -79,22 +79,22 @@ class NetworkEstimator(SlowFeatureEstimator):
         Raises
         ------
         DivergenceError
-            If the network leaves its stable region; it keeps its last finite state.
+            If the weights diverge. The model keeps its last finite state.
         """
         return self._fit(X, lengths, recorder=recorder)
 
     def _finish(self, position: Position, episodes: Episodes) -> None:
         if self.n_updates_ == 0:
-            raise ValueError(f"no episode of X has the {self.n_delays + 1} rows that an update needs")
+            raise ValueError(f"all episodes of X are too short: an update needs {self.n_delays + 1} rows")
         found = int(np.isfinite(self.delta_values_).sum())
         if found < self.n_components and not self._outputs_may_be_silent():
             raise ValueError(
-                f"n_components={self.n_components} exceeds the rank of the (expanded) input, {self.n_samples_seen_} "
-                f"samples: the outputs vary in {found} dimensions only. Ask for fewer, or give more, or more varied, "
-                "samples"
+                f"n_components={self.n_components} exceeds the rank of the (expanded) input: the outputs vary in only "
+                f"{found} dimensions after {self.n_samples_seen_} samples. Ask for fewer components, or give more "
+                "varied samples"
             )
         if self.center:
-            recent = self._gauge.expanded(self._signal.expand)  # less the mean of the stream
+            recent = self._gauge.expanded(self._signal.expand)  # minus the mean of the stream
             before, after = np.split(recent, 2)
             variance, change = np.square(recent).mean(axis=0), np.square(after - before).mean(axis=0)
             n_rows = int(min(self.n_samples_seen_, self._network.mode.window))
@@ -110,20 +110,20 @@ class NetworkEstimator(SlowFeatureEstimator):
         starts: ArrayLike | None = None,
         recorder: Recorder | None = None,
     ) -> Self:
-        """Learn from a further chunk of any size; the result does not depend on how a stream is cut into chunks.
+        """Learn from another chunk of any size. The result does not depend on how a stream is cut into chunks.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Chunk
-            Samples that follow those of the last call; a chunk of a stream knows its ``starts``.
+            Samples that follow those of the last call. A :class:`~biosfa.io.Chunk` has its own ``starts``.
         y : ignored
         lengths : array-like of int, optional
-            Rows of the episodes in X, one after the other, each whole; the open episode is closed before. Without it X
-            continues the open episode.
+            Number of rows of each episode in X. All of them are complete: the current episode ends before X, and the
+            last one ends with X. By default X continues the current episode.
         starts : array-like of bool, optional
-            Instead of ``lengths``: which rows begin an episode. The last one stays open.
+            Which rows begin an episode, in place of ``lengths``. The last episode stays open.
         recorder : Recorder, optional
-            Keeps W and M at certain updates.
+            Records W and M at some of the updates.
 
         Returns
         -------
@@ -132,21 +132,21 @@ class NetworkEstimator(SlowFeatureEstimator):
         Raises
         ------
         DivergenceError
-            If the network leaves its stable region; it keeps its last finite state.
+            If the weights diverge. The model keeps its last finite state.
         """
         return self._partial_fit(X, lengths, starts, recorder=recorder)
 
     def partial_fit_streams(self, X: ArrayLike, *, recorder: Recorder | None = None) -> Self:
-        """Learn from parallel streams that share the weights, each with its own memory.
+        """Learn from parallel streams that share the weights. Each stream has its own last sample and output.
 
-        The updates of the streams are summed and divided by the square root of their number.
+        The updates of the streams are summed and divided by the square root of the number of streams.
 
         Parameters
         ----------
         X : array-like of shape (n_steps, n_streams, n_features)
-            Samples that follow those of the last call, which had the same streams.
+            Samples that follow those of the last call. The number of streams must not change.
         recorder : Recorder, optional
-            Keeps W and M at certain updates.
+            Records W and M at some of the updates.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class NetworkEstimator(SlowFeatureEstimator):
         return self
 
     def learn_one(self, x: ArrayLike) -> Self:
-        """Learn from one sample, the next of the open episode.
+        """Learn from one sample, which continues the current episode.
 
         Parameters
         ----------
@@ -205,10 +205,10 @@ class NetworkEstimator(SlowFeatureEstimator):
         return self
 
     def watch(self) -> Watch:
-        """How learning goes: slowness, constraint error, effective rate, and a warning if something looks wrong.
+        """Return how learning goes: slowness, constraint error, effective rate, and a warning if there is a problem.
 
-        All of it is measured with the present weights on pairs of recent samples. Ask at any time: it costs about a
-        millisecond for ten columns, and an eigenproblem of m × m for up to 512 (expanded) columns.
+        Everything is measured with the present weights on pairs of recent samples. A call takes about one millisecond
+        for ten columns. For up to 512 (expanded) columns, it solves an m × m eigenproblem.
 
         Examples
         --------
@@ -224,17 +224,17 @@ class NetworkEstimator(SlowFeatureEstimator):
 
     @property
     def components_(self) -> Float64Array:
-        """Directions in the expanded signal, in order of slowness."""
+        """Directions in the expanded signal, the slowest first."""
         return self._gauge.read(self._signal.expand).readout.components
 
     @property
     def delta_values_(self) -> Float64Array:
-        """Slowness of the features."""
+        """Slowness δ of the features on recent samples."""
         return self._gauge.read(self._signal.expand).readout.delta_values
 
     @property
     def constraint_error_(self) -> float:
-        """How far the outputs are from white."""
+        """How far the outputs are from white on recent samples: ‖⟨yyᵀ⟩ − I‖²/k."""
         return self._gauge.read(self._signal.expand).constraint_error
 
     @property
@@ -247,12 +247,12 @@ class NetworkEstimator(SlowFeatureEstimator):
 
     @property
     def n_samples_seen_(self) -> int:
-        """Samples so far."""
+        """Number of samples of the expanded signal seen so far."""
         return self._network.n_samples
 
     @property
     def n_updates_(self) -> int:
-        """Updates so far."""
+        """Number of updates so far."""
         return self._network.n_updates
 
     @property
@@ -276,7 +276,7 @@ class NetworkEstimator(SlowFeatureEstimator):
             raise ValueError(f"dtype must be float32 or float64; got {self.dtype!r}")
 
     def _mode(self, rule: Rule, *, euler: bool = False) -> Mode:
-        """How the kernels run."""
+        """Return the mode in which the kernels run, for the present parameters."""
         automatic = isinstance(self.learning_rate, str)
         return Mode(
             center=bool(self.center),
@@ -289,14 +289,14 @@ class NetworkEstimator(SlowFeatureEstimator):
 
     @abstractmethod
     def _new_network(self, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> Network:
-        """A network that has seen nothing, for the present parameters."""
+        """Return a new network for the present parameters."""
 
     @abstractmethod
     def _configure(self, network: Network) -> None:
-        """Let a network go on with the present parameters."""
+        """Let a network continue with the present parameters."""
 
     def _outputs_may_be_silent(self) -> bool:
-        """Whether there may be more outputs than the input has dimensions."""
+        """Return whether the network may have more outputs than its input has dimensions."""
         return False
 
     def _check_outputs(self, n_features: int) -> None:
@@ -312,28 +312,28 @@ class NetworkEstimator(SlowFeatureEstimator):
         self._apply_parameters(n_streams)
 
     def _use(self, network: Network, dtype: DTypeLike) -> None:
-        """Learn with a network, from samples of a precision."""
+        """Learn with this network, from samples of this dtype."""
         self._network = network
         pairs = Pairs(network.k, self._n_columns(), network.n_streams, dtype, network.mode.window)
         self._gauge = Gauge(network, pairs)
 
     def _n_columns(self) -> int:
-        """Columns before the expansion."""
+        """Return the number of columns before the expansion."""
         return (self.pca or self.n_features_in_) * self.n_delays
 
     def _gauge_size(self, n_features: int) -> int:
-        """Numbers that the gauge keeps beside a network of so many (expanded) columns: pairs and earlier weights."""
+        """Return how many numbers the gauge stores, as pairs and earlier weights, for ``n_features`` columns."""
         pairs = pairs_kept(self.n_components, self._n_columns()) * self._n_columns()
         return 2 * (pairs + self.n_components * n_features)
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters; a network that has begun to learn goes on with the new rates and step."""
+        """Set parameters. A model that has begun to learn continues with the new rates and step."""
         super().set_params(**parameters)
-        self._plain = False  # until the next partial_fit has looked at them
+        self._plain = False  # until the next partial_fit has checked them
         return self
 
     def _apply_parameters(self, n_streams: int) -> None:
-        """Check that learning can go on with the present parameters, and go on with them."""
+        """Check that learning can continue with the present parameters, and use them."""
         network = self._network
         if network.n_streams != n_streams:
             raise ValueError(f"the model learns from {network.n_streams} parallel streams; got {n_streams}")
@@ -344,15 +344,15 @@ class NetworkEstimator(SlowFeatureEstimator):
     def _check_units(self, relative: bool) -> None:
         if isinstance(self.learning_rate, str) != relative:
             raise ValueError(
-                'learning_rate cannot change between "auto" and a rate of your own once learning has begun: the '
-                "weights are in other units. Call fit to begin anew"
+                'learning_rate cannot change between "auto" and a given rate once learning has begun, because the '
+                "weights are in other units: call fit to start over"
             )
 
     def _learn(self, X: FloatArray, starts: BoolArray, recorder: Recorder | None = None) -> None:
         self._apply_parameters(n_streams=1)
         rows = self._signal.reduce(X)
         plan = self._signal.plan(rows, starts, continued=True)
-        rates = self._network.plan(plan.starts)  # all errors come before the first sample is learned
+        rates = self._network.plan(plan.starts)  # raises all errors before the first sample is learned
         for x, piece in self._signal.pieces(plan):
             unexpanded = partial(self._unexpanded, plan, piece.start)
             self._advance(Steps(x, plan.starts[piece], rates.part(piece), unexpanded), recorder)
@@ -360,13 +360,13 @@ class NetworkEstimator(SlowFeatureEstimator):
         self._open = True
 
     def _unexpanded(self, plan: Plan, begin: int, steps: int | IntArray) -> FloatArray:
-        """Samples of a step, or of some, of a plan's piece as they were before the expansion; see :class:`Pairs`."""
+        """Return samples of a piece of a plan as they were before the expansion, for one step or several."""
         if isinstance(steps, int):
             return self._signal.embed(plan, slice(begin + steps, begin + steps + 1))
         return self._signal.embed(plan, begin + steps)[:, None]
 
     def _advance(self, steps: Steps, recorder: Recorder | None) -> None:
-        """Learn, and stop on the way whenever a recorder wants to."""
+        """Learn from some steps, and record the weights after the steps that the recorder asks for."""
         network = self._network
         self._open = True
         begin = 0
@@ -378,11 +378,11 @@ class NetworkEstimator(SlowFeatureEstimator):
                     begin = end
             self._gauge.advance(steps.part(begin, len(steps.x)))
         except DivergenceError:
-            self.end_episode()  # what comes next does not follow the last sample learned
+            self.end_episode()  # the next sample does not follow the last one that was learned
             raise
 
     def _weights(self) -> tuple[FloatArray, Float64Array]:
-        """W and M, as a recorder keeps them."""
+        """Return W and M in the form that a recorder stores."""
         return self._network.W.copy(), self._network.M.copy()
 
     def _scalars(self) -> dict[str, Any]:
@@ -403,7 +403,7 @@ class NetworkEstimator(SlowFeatureEstimator):
         dtype = _precision(np.dtype(scalars["dtype"]))
         n_streams = check_count("n_streams", scalars["n_streams"])
         if any(name.partition(".")[0] not in ("network", "gauge") for name in arrays):
-            raise ValueError(f"its arrays are {sorted(arrays)}")
+            raise ValueError(f"its arrays {sorted(arrays)} are not those of a network")
         network = self._new_network(n_streams, dtype, np.random.RandomState(0))
         network.restore(_with_prefix("network", arrays), int(scalars["n_samples"]), int(scalars["n_updates"]))
         self._use(network, _precision(arrays["gauge.last"].dtype))
@@ -416,12 +416,12 @@ def _prefixed(prefix: str, arrays: Mapping[str, np.ndarray]) -> Arrays:
 
 
 def _with_prefix(prefix: str, arrays: Arrays) -> Arrays:
-    """Arrays whose names have a prefix, without it."""
+    """Return the arrays whose names have a prefix, under their names without it."""
     return {name.removeprefix(f"{prefix}."): array for name, array in arrays.items() if name.startswith(f"{prefix}.")}
 
 
 def _precision(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A precision that a file claims to have."""
+    """Return the precision that a file gives, after checking it."""
     if dtype not in FLOATS:
-        raise ValueError(f"its precision is {dtype}")
+        raise ValueError(f"its precision is {dtype}, but it must be float32 or float64")
     return dtype

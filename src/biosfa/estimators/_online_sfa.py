@@ -1,4 +1,4 @@
-"""Slow features learned online by the natural gradient."""
+"""Slow feature analysis that learns online by the natural gradient."""
 
 from typing import Any
 
@@ -11,88 +11,95 @@ from biosfa.learning import GivenRates, KernelRates, LearningRate, NaturalNetwor
 from biosfa.typing import Float64Array, FloatArray
 from biosfa.validation import check_choice, check_count
 
-FASTEST_M = 2.0  # the least of M, which is 4 − δ: that of noise
+FASTEST_M = 2.0  # smallest value of M = 4 − δ: the one of white noise
 
 
 class OnlineSFA(NetworkEstimator):
-    """Slow feature analysis that learns online, sample by sample, by the natural gradient.
+    """Slow feature analysis that learns online by the natural gradient: the recommended learner for streams.
 
-    The rule is that of :class:`BioSFA` with ΔW C_xx⁻¹ in place of ΔW, and C_xx is learned from the same stream. It
-    needs a hundred times fewer samples than the local rule, and it is not local: no synapse could compute it. It is the
-    recommended learner for streams, for many columns, and for data that change. Memory is O(m²), or O(m(k + rank)) with
-    a low ``whitening_rank``, whatever the length of the stream.
+    The rule is that of :class:`BioSFA` with ΔW C_xx⁻¹ in place of ΔW. The covariance C_xx is learned from the same
+    stream. The learner needs a hundred times fewer samples than the local rule, but it is not local: a synapse cannot
+    compute its own update. Use it for streams, for many columns, and for data that change. Memory is O(m²), or
+    O(m(k + rank)) with a low ``whitening_rank``. It does not grow with the stream.
+
+    Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
+    is called the expanded signal; m is its number of columns.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of features k.
     reversible : bool, default=False
-        Use the paper's Algorithm 2, for reversible processes: ΔW = 2η(2ȳ − a)xᵀ C_xx⁻¹.
+        Whether to use the paper's Algorithm 2, ΔW = 2η(2ȳ − a)xᵀ C_xx⁻¹, for processes that are statistically the same
+        backward in time.
     pca : int, optional
-        Principal components that samples are reduced to first, each of unit variance. :meth:`fit` finds them in a first
-        pass, :meth:`partial_fit` from the first chunk.
+        Reduce the samples to this number of principal components, each of unit variance. :meth:`fit` computes them in
+        a first pass over the data, :meth:`partial_fit` computes them from the first chunk.
     expansion : None, "quadratic" or transformer, default=None
-        What is done to each (delayed) sample first, on the fly. A transformer that depends on data should be fitted
-        already; one that is not is fitted to the first chunk.
+        Nonlinear expansion of each (delayed) sample, computed while the network learns. A transformer that depends on
+        data should be fitted already; otherwise it is fitted to the first chunk.
     n_delays : int, default=1
-        Samples in a delay vector; 1 is no embedding.
+        Number of consecutive samples in a delay vector. 1 means no delays.
     learning_rate : "auto", float, schedule or callable, default="auto"
-        η for whitened input: a number, :class:`InverseTime`, :class:`Annealed`, or a function of the number of the
-        update, t = 1, 2, … "auto" falls with the number of samples, as slowly as the gap between the slowness of the
-        features and of those after them demands.
+        η for whitened input: a number, :class:`InverseTime`, :class:`Annealed`, or a function of the update number
+        t = 1, 2, … "auto" lowers the rate as samples arrive. It does so more slowly if the features are hardly slower
+        than the directions that come after them.
     step : {"auto", "explicit", "normalized"}, default="auto"
-        The step η, or one in which each sample z counts 1/(1 + 2η‖z‖²), which no large sample upsets. "auto" is
-        normalized where the rate is "auto", and explicit where a rate is given.
+        "explicit" uses η as it is. "normalized" divides the step of each whitened sample z by 1 + 2η‖z‖², so that large
+        samples do no harm. "auto" is "normalized" if ``learning_rate`` is "auto", and "explicit" otherwise.
     whitening_rank : "auto", "full" or int, default="auto"
-        All of C_xx, at O(m²) per sample, or its diagonal and so many directions, at O(m(k + rank)). "auto" is all up to
-        512 expanded features and 32 directions beyond.
+        "full" learns all of C_xx, at a cost of O(m²) per sample. A number learns the diagonal of C_xx and that many
+        directions, at a cost of O(m(k + rank)). "auto" is "full" up to 512 expanded columns, and 32 beyond.
     forget : float, optional
-        Samples that count, for streams that change: means, moments, C_xx and automatic rates look back over about so
-        many. Without it the whole stream counts, and automatic rates fall for ever.
+        Number of recent samples that count, for streams that change. Means, moments, C_xx and automatic rates then
+        refer to about that many samples. By default the whole stream counts, and automatic rates fall without limit.
     center : bool, default=True
-        Subtract the running mean of the (expanded) signal.
+        Whether to subtract the running mean of the expanded signal.
     missing : {"raise", "break"}, default="raise"
-        What to do about a sample with a NaN: an error that names it, or leave it out and end the episode there.
+        What to do with a sample that contains a NaN. "raise" raises an error that names the sample. "break" skips the
+        sample and ends the episode there.
     n_epochs : int, default=1
-        Passes of :meth:`fit` over the data.
+        Number of passes of :meth:`fit` over the data.
     dtype : float32, float64 or None, default=None
-        Precision of the weights and of the large products; that of the first input by default. C_xx, means and moments
+        Precision of the weights and of the large products; None takes that of the first input. C_xx, means and moments
         are float64.
     random_state : int, RandomState or None, default=None
-        For the initial weights.
+        Seed of the initial weights.
 
     Attributes
     ----------
     components_ : array of shape (n_components, m)
-        Directions in the expanded signal, in order of slowness, each of unit variance on the stream.
+        Directions in the expanded signal, the slowest first. Each feature has unit variance on the stream.
     delta_values_ : array of shape (n_components,)
-        Slowness of the features: what the present weights make of some 2000 pairs of consecutive samples from the last
-        third of the stream, to some percent. For that of some data, see :func:`biosfa.metrics.slowness`.
+        Slowness δ of the features, to some percent. It is measured with the present weights on about 2000 pairs of
+        consecutive samples from the last third of the stream. :func:`biosfa.metrics.slowness` measures it on any data.
     constraint_error_ : float
-        ‖⟨yyᵀ⟩ − I‖²/k of the network's own outputs y on the same pairs, before these are brought to unit variance; 0
-        when the network has converged.
+        ‖⟨yyᵀ⟩ − I‖²/k of the outputs y of the network on the same pairs, before they are scaled to unit variance. 0
+        means that the outputs are white.
     W_ : array of shape (n_components, m)
         Weights in the form that they have at the optimum of the paper's network: ``components_`` times 4 − δ.
     mean_ : array of shape (m,)
         Running mean of the expanded signal.
     n_samples_seen_ : int
-        Samples (of the expanded signal) so far; steps, for parallel streams.
+        Number of samples of the expanded signal seen so far; number of steps, for parallel streams.
     n_updates_ : int
-        Updates so far: all samples but the first of each episode.
-    n_skipped_, n_broken_pairs_ : int
-        Samples left out because of a NaN, and pairs of consecutive samples that gaps have parted.
+        Number of updates so far. The first sample of an episode makes no update.
+    n_skipped_ : int
+        Number of samples skipped because they contain a NaN.
+    n_broken_pairs_ : int
+        Number of pairs of consecutive samples that a gap has separated.
     n_features_in_ : int
-        Number of input features.
+        Number of input columns.
 
     See Also
     --------
-    BioSFA : The paper's network, with local rules.
     SFA : The exact solution.
+    BioSFA : The paper's network, with local rules.
 
     Notes
     -----
-    A :class:`Recorder` keeps ``W_`` as its ``W``, and the diagonal matrix of 4 − δ as its ``M``: M⁻¹W are the
-    components. It keeps ``delta_values``, ``constraint_error`` and ``learning_rate`` as for :class:`BioSFA`.
+    A :class:`Recorder` stores ``W_`` as ``W`` and the diagonal matrix of 4 − δ as ``M``, so that M⁻¹W are the
+    components. It stores ``delta_values``, ``constraint_error`` and ``learning_rate`` as for :class:`BioSFA`.
 
     Examples
     --------
@@ -146,11 +153,11 @@ class OnlineSFA(NetworkEstimator):
 
     @property
     def W_(self) -> FloatArray:
-        """Weights in the form that they have at the optimum of the paper's network."""
+        """Weights in the form that they have at the optimum of the paper's network: components times 4 − δ."""
         return self._weights()[0]
 
     def _weights(self) -> tuple[FloatArray, Float64Array]:
-        # at the optimum of the paper's network ⟨ȳȳᵀ⟩ = M = 4 − δ, and y = M⁻¹Wx; δ > 2 would be faster than noise
+        # at the optimum of the paper's network, ⟨ȳȳᵀ⟩ = M = 4 − δ and y = M⁻¹Wx; δ > 2 would be faster than noise
         M = np.diag(np.maximum(FASTEST_M, 4.0 - np.nan_to_num(self.delta_values_, nan=2.0)))
         return (M @ self.components_).astype(self._network.dtype), M
 

@@ -1,4 +1,4 @@
-"""Estimators as the content of model files, and back."""
+"""Turn estimators into the content of model files, and back."""
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 Estimator = TypeVar("Estimator", bound="SlowFeatureEstimator")
 
-# Arrays that stand beside the state of a model, for those who read the file without this package.
+# Arrays that a file holds beside the state of a model, for programs that read the file without this package.
 PUBLISHED = ("components", "mean", "delta_values", "redundant_features")
 
 
 def encode(value: Any) -> Any:
-    """A parameter as JSON data; what only the user has, such as a function, as a note of what is missing."""
+    """Return a parameter as JSON data. A value that cannot be saved, such as a function, becomes a note of its repr."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.integer | np.floating):
@@ -42,14 +42,14 @@ def encode(value: Any) -> Any:
 def decode(
     path: str, parameters: dict[str, Any], replaced: dict[str, Any], structural: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Parameters from JSON data, those in ``replaced`` as the caller gives them.
+    """Return parameters from JSON data; the values in ``replaced`` take precedence.
 
-    What was learned depends on the structural ones: they can only be given where the file could not hold them.
+    The state depends on the structural parameters. They can only be replaced if the file could not hold them.
     """
     for name in replaced:
         saved = parameters.get(name)
         if name in structural and not (isinstance(saved, dict) and "missing" in saved):
-            raise ValueError(f"{path} was learned with {name}={saved!r}, which cannot be replaced")
+            raise ValueError(f"{path} was learned with {name}={saved!r}, which cannot be replaced: fit a new model")
     unknown = set(replaced) - set(parameters)
     if unknown:
         raise TypeError(f"{path} has no parameter {', '.join(sorted(unknown))}; it has {', '.join(sorted(parameters))}")
@@ -69,18 +69,18 @@ def _decode(path: str, name: str, value: Any) -> Any:
     if "dtype" in value:
         return np.dtype(value["dtype"])
     if not name.isidentifier():
-        raise ValueError(f"{name!r} is no parameter")
-    missing = " ".join(str(value["missing"]).split())  # in one line, which its repr may not be
+        raise ValueError(f"{name!r} is not the name of a parameter")
+    missing = " ".join(str(value["missing"]).split())  # on one line: a repr may have several
     raise ModelFileError(
-        f"{path} was saved with {name}={missing}, which a file cannot hold; give it again: load(path, {name}=...)"
+        f"{path} was saved with {name}={missing}, which a file cannot hold: give it again with load(path, {name}=...)"
     )
 
 
 def to_model(estimator: "SlowFeatureEstimator", *, published: bool = True) -> Model:
-    """Everything that an estimator is, for a file.
+    """Return an estimator as the content of a file.
 
-    With ``published``, the components and the mean stand beside the state, so that features can be computed from the
-    file alone.
+    With ``published``, the content has the components and the mean beside the state, so that other programs can compute
+    features from the file.
     """
     check_is_fitted(estimator, "_signal")
     estimator._check_unchanged()
@@ -106,7 +106,7 @@ def to_model(estimator: "SlowFeatureEstimator", *, published: bool = True) -> Mo
 
 
 def from_model(kind: type[Estimator], path: str, model: Model, parameters: dict[str, Any]) -> Estimator:
-    """The estimator that :func:`to_model` was given; ``parameters`` replace those it had."""
+    """Return the estimator from which :func:`to_model` made ``model``; ``parameters`` replace those that it had."""
     settings = model.settings
     estimator = kind(**decode(path, settings["parameters"], parameters, kind._structural))
     estimator._check_parameters()
@@ -114,7 +114,7 @@ def from_model(kind: type[Estimator], path: str, model: Model, parameters: dict[
     if settings["feature_names_in"]:
         estimator.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
         if estimator.feature_names_in_.shape != (estimator.n_features_in_,):
-            raise ValueError("the names of the columns are not as many as the columns")
+            raise ValueError("the number of column names differs from the number of columns")
     arrays = dict(model.arrays)
     published = {name: arrays.pop(name) for name in PUBLISHED if name in arrays}
     reduction = None
@@ -139,34 +139,36 @@ def from_model(kind: type[Estimator], path: str, model: Model, parameters: dict[
 
 
 def _check_claims(estimator: "SlowFeatureEstimator", n_streams: int, arrays: Arrays) -> None:
-    """Check what the settings of a file claim before the path of the signal is built for it."""
+    """Raise ValueError if the settings of a file cannot be true, before the signal path is built for them."""
     expansion = estimator.expansion
     n_embedded = (estimator.pca or estimator.n_features_in_) * estimator.n_delays
     named = expansion if isinstance(expansion, str) else name_of_expansion(expansion)
     if named is not None or expansion is None:
         _check_held(estimator, expanded_size(named, n_embedded), n_streams, arrays)
     elif getattr(expansion, "n_features_in_", n_embedded) != n_embedded:  # one of the user's own
-        raise ValueError(f"{expansion!r} is for {expansion.n_features_in_} columns, and the file has {n_embedded}")
+        raise ValueError(
+            f"{expansion!r} was fitted to {expansion.n_features_in_} columns, but the file has {n_embedded}"
+        )
 
 
 def _check_held(estimator: "SlowFeatureEstimator", n_features: int, n_streams: int, arrays: Arrays) -> None:
-    """Raise ValueError if the settings of a file would make us allocate more than what its arrays justify."""
+    """Raise ValueError if the settings of a file ask for more memory than its arrays justify."""
     n_held = sum(array.nbytes for array in arrays.values()) // np.dtype(np.float32).itemsize
     if estimator._least_state(n_features, n_streams) > n_held:
         raise ValueError("its arrays are too small for its settings")
 
 
 def check_same(estimator: "SlowFeatureEstimator", wanted: "SlowFeatureEstimator") -> None:
-    """Raise ValueError unless an estimator from a file is what was wanted: of its kind, parameters and columns."""
+    """Raise ValueError if an estimator from a file has another kind, other parameters or other columns than wanted."""
     for name, found, needed in (
         ("kind", type(estimator).__name__, type(wanted).__name__),
         ("parameters", estimator.get_params(), wanted.get_params()),
         ("columns", estimator.n_features_in_, getattr(wanted, "n_features_in_", estimator.n_features_in_)),
     ):
         if found != needed:
-            raise ValueError(f"its model has the {name} {found!r} where {needed!r} are needed")
+            raise ValueError(f"its model has the {name} {found!r}, but {needed!r} are needed")
 
 
 def state_arrays(estimator: "SlowFeatureEstimator") -> Arrays:
-    """What an estimator keeps from one sample to the next."""
+    """Return the arrays that an estimator keeps from one sample to the next."""
     return estimator._arrays()

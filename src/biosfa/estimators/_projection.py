@@ -1,4 +1,4 @@
-"""What a fitted model computes, chunk by chunk of a stream."""
+"""Features of a stream, computed chunk by chunk."""
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Projection:
-    """What a model computes, chunk by chunk of a stream."""
+    """Computes the features of a stream with a fitted model, chunk by chunk."""
 
     signal: SignalPath
     components: Float64Array
@@ -24,31 +24,31 @@ class Projection:
 
     @classmethod
     def of(cls, estimator: "SlowFeatureEstimator") -> Self:
-        """That of a fitted estimator, with a memory of its own that knows no sample yet."""
+        """Return the projection of a fitted estimator. It has its own memory of past samples, which is empty."""
         mean, components = estimator._map()
         return cls(replace(estimator._signal), components, mean)
 
     def features(self, chunk: Chunk) -> FloatArray:
-        """A row for each row of a chunk that follows the last one; NaN where there is no feature."""
+        """Return one row of features per row of a chunk that follows the last chunk; NaN where there is no feature."""
         plan, n_past = self._follow(chunk)
         Y = np.full((chunk.n_rows, len(self.components)), np.nan, chunk.samples.dtype)
         Y[chunk.rows if plan.index is None else chunk.rows[plan.index - n_past]] = self.project(plan)
         return Y
 
     def found(self, chunk: Chunk) -> tuple[FloatArray, BoolArray]:
-        """The features that there are, and which of them begin an episode."""
+        """Return the features of the rows of a chunk that have any, and which of them begin an episode."""
         plan, _ = self._follow(chunk)
         return self.project(plan), plan.starts
 
     def _follow(self, chunk: Chunk) -> tuple[Plan, int]:
-        """What a chunk will give, and how many rows of those before it that needs."""
+        """Return the plan of a chunk, and how many of its rows come from earlier chunks."""
         rows = self.signal.reduce(chunk.samples)
         plan = self.signal.plan(rows, chunk.starts, continued=True)
         self.signal.remember(rows, chunk.starts)
         return plan, len(plan.rows) - len(rows)
 
     def project(self, plan: Plan) -> FloatArray:
-        """(h(x) − mean) componentsᵀ in the dtype of the samples."""
+        """Return (h(x) − mean) componentsᵀ in the dtype of the samples, where h(x) is the expanded signal."""
         dtype = precision_for(self.components, plan.rows.dtype)
         weights = self.components.T.astype(dtype)
         Y = np.empty((len(plan.starts), len(self.components)), plan.rows.dtype)
@@ -58,9 +58,9 @@ class Projection:
 
 
 def check_columns(estimator: "SlowFeatureEstimator", stream: Stream) -> None:
-    """Raise ValueError if a stream has not as many columns as a model was fitted to."""
+    """Raise ValueError if a stream does not have the number of columns that a model was fitted to."""
     if stream.n_features != estimator.n_features_in_:
         raise ValueError(
-            f"the stream has {stream.n_features} columns, and the model was fitted to {estimator.n_features_in_}: "
-            "choose them with columns (--columns), or say which are time and episodes (--time, --episodes)"
+            f"the stream has {stream.n_features} columns, but the model was fitted to {estimator.n_features_in_}: "
+            "choose columns (--columns), or name the columns of time and episodes (--time, --episodes)"
         )

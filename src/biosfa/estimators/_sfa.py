@@ -1,4 +1,4 @@
-"""Exact slow feature analysis from streaming moments."""
+"""Exact slow feature analysis, from moments that are summed over a stream."""
 
 import warnings
 from typing import Any, NamedTuple, Self
@@ -19,58 +19,65 @@ from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.validation import check_count, check_positive, checked_array
 from biosfa.wording import counted, listed
 
-# Condition number of the correlations beyond which digits are lost that people would miss.
+# Condition number of the correlations from which on the loss of digits is worth a warning.
 ILL_CONDITIONED = 1e11
 
 
 class SFA(SlowFeatureEstimator):
-    """Slow feature analysis: the projections of a signal that vary most slowly, by the generalized eigenproblem.
+    """Exact slow feature analysis: the projections of a signal that vary most slowly.
 
-    Finds V that minimises tr VᵀC_ẋẋV subject to VᵀC_xxV = I (Wiskott & Sejnowski 2002). Data may come in chunks, in
-    episodes, and from several machines; the result is the same. Memory and time a sample grow as m², the square of the
-    number of (expanded) features: beyond some thousands :class:`OnlineSFA` is the better choice.
+    Solves a generalized eigenproblem: minimise tr VᵀC_ẋẋV subject to VᵀC_xxV = I (Wiskott & Sejnowski 2002). The result
+    is the same whether the data come at once, in chunks, or from several machines (:meth:`merge`).
+
+    Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
+    is called the expanded signal; m is its number of columns. Memory, and time per sample, grow as m². For more than a
+    few thousand columns, use :class:`OnlineSFA`.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of features; all of them, that is the rank of the input, by default.
+        Number of features. By default as many as the rank of the expanded signal.
     pca : int, optional
-        Principal components that samples are reduced to first, each of unit variance: what an expansion of many
-        columns needs. Found by :meth:`fit` in a first pass, by :meth:`partial_fit` from the first chunk.
+        Reduce the samples to this number of principal components, each of unit variance. Use it before an expansion of
+        many columns. :meth:`fit` computes the components in a first pass over the data, :meth:`partial_fit` computes
+        them from the first chunk.
     expansion : None, "quadratic" or transformer, default=None
-        What is done to each (delayed) sample first. A transformer that depends on data should be fitted already; one
-        that is not is fitted to the first chunk.
+        Nonlinear expansion of each (delayed) sample. A transformer that depends on data should be fitted already;
+        otherwise it is fitted to the first chunk.
     n_delays : int, default=1
-        Samples in a delay vector; 1 is no embedding.
+        Number of consecutive samples in a delay vector. 1 means no delays.
     lag : int, default=1
-        Distance in time of the two samples of a difference.
+        Distance in time, in samples, between the two samples of a difference.
     ridge : float, default=0.0
-        Variance of white noise, in units of the mean variance, that the features are made robust against, as if it had
-        been added to the input: keeps slow features of tiny variance out.
+        Solve as if white noise of this variance had been added to the input, in units of the mean variance. It removes
+        slow features of tiny variance.
     missing : {"raise", "break"}, default="raise"
-        What to do about a sample with a NaN: an error that names it, or leave it out and end the episode there.
+        What to do with a sample that contains a NaN. "raise" raises an error that names the sample. "break" skips the
+        sample and ends the episode there.
 
     Attributes
     ----------
     components_ : array of shape (n_components, m)
-        Directions in the expanded signal, in order of slowness. The entry of largest magnitude of each is positive.
+        Directions in the expanded signal, the slowest first. The entry of largest magnitude of each is positive.
     delta_values_ : array of shape (n_components,)
-        Slowness δ of each feature: the mean square of its difference, at unit variance.
+        Slowness δ of each feature: the mean square of its difference, divided by its variance.
     timescales_ : array of shape (n_components,)
-        −lag/ln(1 − δ/2), the correlation time of each feature if it decays exponentially; NaN where δ ≥ 2. For a smooth
-        feature it is far too long: see :func:`biosfa.metrics.periods`.
+        −lag/ln(1 − δ/2), the correlation time of a feature whose correlation decays exponentially; NaN where δ ≥ 2. It
+        is far too long for a smooth feature: see :func:`biosfa.metrics.periods`.
     mean_ : array of shape (m,)
         Mean of the expanded signal.
     rank_ : int
-        Numerical rank of the expanded signal. Where it is below m, the pseudo-inverse is used.
+        Numerical rank of the expanded signal. If it is below m, the pseudo-inverse is used.
     redundant_features_ : array of int
-        Columns of the expanded signal that are constant, or linear combinations of those left.
+        Columns of the expanded signal that are constant, or linear combinations of the other columns.
     n_samples_seen_ : int
-        Samples of the expanded signal so far.
-    n_skipped_, n_broken_pairs_ : int
-        Samples left out because of a NaN, and pairs of consecutive samples that gaps have parted.
+        Number of samples of the expanded signal seen so far.
+    n_skipped_ : int
+        Number of samples skipped because they contain a NaN.
+    n_broken_pairs_ : int
+        Number of pairs of consecutive samples that a gap has separated.
     n_features_in_ : int
-        Number of input features.
+        Number of input columns.
 
     See Also
     --------
@@ -79,8 +86,8 @@ class SFA(SlowFeatureEstimator):
 
     Notes
     -----
-    Variances are means over all n samples, so that the features of the training data have variance 1 with
-    ``numpy.var``. MDP and sklearn-sfa divide by n − 1: their features are larger by a factor √(n/(n − 1)).
+    Variances are divided by the number of samples n, as in ``numpy.var``, so that the features of the training data
+    have variance 1. MDP and sklearn-sfa divide by n − 1: their features are larger by a factor √(n/(n − 1)).
 
     Examples
     --------
@@ -96,9 +103,9 @@ class SFA(SlowFeatureEstimator):
 
     _structural = (*SlowFeatureEstimator._structural, "lag")
 
-    _moments: Moments  # never changed in place: learning puts new ones here
+    _moments: Moments  # never changed in place: learning assigns new ones
     _tail: FloatArray
-    _solution: "Solution | None" = None  # solved from some moments, which may be older
+    _solution: "Solution | None" = None  # may belong to older moments
 
     def __init__(
         self,
@@ -120,22 +127,23 @@ class SFA(SlowFeatureEstimator):
         self.missing = missing
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters; another ``ridge`` counts from the next reading on."""
+        """Set parameters. A new ``ridge`` takes effect when the features are next read."""
         super().set_params(**parameters)
         if "ridge" in parameters:
             self._solution = None
         return self
 
     def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
-        """Forget everything, then learn from X.
+        """Discard what was learned before, then learn from X.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Stream
-            Samples in order of time; or a stream of them, from :func:`biosfa.io.open_stream`.
+            Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`.
         y : ignored
         lengths : array-like of int, optional
-            Rows of the episodes in X, one after the other; no difference is taken across their boundaries.
+            Number of rows of each episode in X. No difference is taken across their boundaries. By default X is one
+            episode.
 
         Returns
         -------
@@ -146,16 +154,16 @@ class SFA(SlowFeatureEstimator):
         RankDeficiencyWarning
             If columns are constant or linear combinations of others.
         ShortEpisodeWarning
-            If episodes are too short to learn from.
+            If some episodes are too short to learn from.
         ConditioningWarning
-            If columns depend on one another so nearly that few digits are left.
+            If columns are so close to linear dependence that the features lose most of their digits.
         GiveAwayWarning
             If a column is a counter, a clock, or constant within episodes.
 
         Raises
         ------
         MemoryError
-            If the matrices would not fit into memory; it says how large they are.
+            If the matrices do not fit into memory. The message says how large they are.
         """
         return self._fit(X, lengths)
 
@@ -169,7 +177,7 @@ class SFA(SlowFeatureEstimator):
         if not len(solution.components):
             raise ValueError(
                 f"n_components={self.n_components or 1} exceeds the rank {solution.rank} of the (expanded) input: "
-                "ask for fewer, or give more varied samples"
+                "ask for fewer components, or give more varied samples"
             )
         self._warn_of_rank(solution)
         self._warn_of_condition(solution)
@@ -181,19 +189,20 @@ class SFA(SlowFeatureEstimator):
     def partial_fit(
         self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, starts: ArrayLike | None = None
     ) -> Self:
-        """Learn from a further chunk of any size; without ``lengths`` it continues the open episode.
+        """Learn from another chunk of any size.
 
-        The eigenproblem is solved when somebody asks for the features, at O(m³), and not before.
+        The eigenproblem, at a cost of O(m³), is solved only when the features are read.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Chunk
-            Samples that follow those of the last call; a chunk of a stream knows its ``starts``.
+            Samples that follow those of the last call. A :class:`~biosfa.io.Chunk` has its own ``starts``.
         y : ignored
         lengths : array-like of int, optional
-            Rows of the episodes in X, one after the other, each whole; the open episode is closed before.
+            Number of rows of each episode in X. All of them are complete: the current episode ends before X, and the
+            last one ends with X. By default X continues the current episode.
         starts : array-like of bool, optional
-            Instead of ``lengths``: which rows begin an episode. The last one stays open.
+            Which rows begin an episode, in place of ``lengths``. The last episode stays open.
 
         Returns
         -------
@@ -202,7 +211,12 @@ class SFA(SlowFeatureEstimator):
         return self._partial_fit(X, lengths, starts)
 
     def merge(self, other: "SFA") -> Self:
-        """Take in what another SFA with the same settings has seen, as if its episodes had come here.
+        """Add the samples that another SFA with the same settings has seen, as if this one had seen them too.
+
+        Parameters
+        ----------
+        other : SFA
+            A model that was fitted to other episodes of the same columns.
 
         Returns
         -------
@@ -212,23 +226,26 @@ class SFA(SlowFeatureEstimator):
         check_is_fitted(other, "_moments")
         mine, theirs = ((sfa.n_features_in_, sfa.lag, sfa.n_delays, repr(sfa.expansion)) for sfa in (self, other))
         if self._signal.reduction != other._signal.reduction:
-            raise ValueError("only models with the same principal components can be merged: fit both to the same ones")
+            raise ValueError(
+                "only models with the same principal components can be merged: reduce all samples with one PCA "
+                "beforehand, in place of pca=N"
+            )
         if mine != theirs:
             raise ValueError(
                 "only models of the same input, lag, n_delays and expansion can be merged; (n_features, lag, n_delays, "
-                f"expansion) are {mine} here and {theirs} there"
+                f"expansion) are {mine} for this model and {theirs} for the other"
             )
         self._moments, self._solution = self._moments.merged(other._moments), None
         return self
 
     @property
     def components_(self) -> Float64Array:
-        """Directions in the expanded signal, in order of slowness."""
+        """Directions in the expanded signal, the slowest first."""
         return self._features_found().components
 
     @property
     def delta_values_(self) -> Float64Array:
-        """Slowness of the features."""
+        """Slowness δ of the features."""
         return self._features_found().delta_values
 
     @property
@@ -238,7 +255,7 @@ class SFA(SlowFeatureEstimator):
 
     @property
     def redundant_features_(self) -> IntArray:
-        """Columns that are constant, or linear combinations of those left."""
+        """Columns that are constant, or linear combinations of the other columns."""
         return self._solved().redundant_features
 
     @property
@@ -248,12 +265,12 @@ class SFA(SlowFeatureEstimator):
 
     @property
     def n_samples_seen_(self) -> int:
-        """Samples of the expanded signal so far."""
+        """Number of samples of the expanded signal seen so far."""
         return self._moments.n_samples
 
     @property
     def timescales_(self) -> Float64Array:
-        """Correlation time of each feature, if it decays exponentially."""
+        """Correlation time of each feature, for features whose correlation decays exponentially."""
         return metrics.timescales(self.delta_values_, lag=self.lag)
 
     def _break_episode(self) -> None:
@@ -295,13 +312,13 @@ class SFA(SlowFeatureEstimator):
     def _features_found(self) -> "Solution":
         solution = self._solved() if self._started else None
         if solution is None or not len(solution.components):
-            raise AttributeError("there are no features yet: too few samples have come, or their rank is too low")
+            raise AttributeError("there are no features yet: there were too few samples, or their rank is too low")
         return solution
 
     def _solved(self) -> "Solution":
-        """The solution for the present moments: solved once per change, and published by one assignment.
+        """Return the solution for the present moments, which is computed once per change.
 
-        Several threads may ask; each then finds, or publishes, the same numbers.
+        One assignment publishes it, so that several threads may read: all of them find the same numbers.
         """
         solution, moments = self._solution, self._moments
         if solution is None or solution.moments is not moments:
@@ -310,11 +327,11 @@ class SFA(SlowFeatureEstimator):
         return solution
 
     def _map(self) -> tuple[Float64Array, Float64Array]:
-        solution = self._features_found()  # both of one moment, though somebody may learn meanwhile
+        solution = self._features_found()  # read once: another thread may learn meanwhile
         return solution.moments.mean, solution.components
 
     def _solve(self, moments: Moments) -> "Solution":
-        """Solve for the features, none if there are too few samples or the rank is too low."""
+        """Return the features for some moments; none if there are too few samples or the rank is too low."""
         m = moments.n_features
         if moments.n_pairs == 0:
             return Solution.of(moments, np.empty((0, m)), np.empty(0), 0, np.arange(m))
@@ -346,7 +363,7 @@ class SFA(SlowFeatureEstimator):
             said.append(f"{listed(names[redundant])}: linear combinations among {listed(names[involved])}")
         warnings.warn(
             f"the (expanded) input has {m} columns but rank {solution.rank} ({'; '.join(said)}). "
-            "The features are those of the pseudo-inverse",
+            "The features are computed with the pseudo-inverse",
             RankDeficiencyWarning,
             stacklevel=6,
         )
@@ -356,9 +373,9 @@ class SFA(SlowFeatureEstimator):
             return
         digits = max(0, int(-np.log10(np.finfo(np.float64).eps * solution.condition)))
         warnings.warn(
-            f"the correlations of the (expanded) columns have a condition number of {solution.condition:.0e}: about "
-            f"{counted(digits, 'digit')} of the features are left. Leave out columns that nearly depend on others, "
-            "reduce them with pca=N (--pca N), or use ridge=1e-9",
+            f"the (expanded) columns are close to linear dependence (condition number {solution.condition:.0e}): the "
+            f"features are accurate to about {counted(digits, 'digit')}. Leave out columns that nearly depend on "
+            "others, reduce them with pca=N (--pca N), or use ridge=1e-9",
             ConditioningWarning,
             stacklevel=6,
         )
@@ -395,7 +412,7 @@ class SFA(SlowFeatureEstimator):
         if published:
             redundant = published["redundant_features"]
             if redundant.ndim != 1 or redundant.dtype != np.int64 or not set(redundant.tolist()) <= set(range(m)):
-                raise ValueError("redundant_features are not columns")
+                raise ValueError("redundant_features are not numbers of columns")
             k = self.n_components or m - len(redundant)
             components, delta = (
                 checked_array("components", published, (k, m)),
@@ -405,10 +422,10 @@ class SFA(SlowFeatureEstimator):
 
 
 class Solution(NamedTuple):
-    """Slow features for some moments; its arrays cannot be written to."""
+    """The slow features for some moments. Its arrays are read-only."""
 
-    moments: Moments  # that it was solved from
-    components: Float64Array  # none where there are too few samples
+    moments: Moments  # from which it was solved
+    components: Float64Array  # no rows if there are too few samples
     delta_values: Float64Array
     rank: int
     redundant_features: IntArray
@@ -418,7 +435,7 @@ class Solution(NamedTuple):
     def of(
         cls, moments: Moments, components: Float64Array, delta_values: Float64Array, rank: int, redundant: IntArray
     ) -> "Solution":
-        """A solution, published."""
+        """Return a solution whose arrays are read-only."""
         for array in (components, delta_values, redundant):
             array.setflags(write=False)
         return cls(moments, components, delta_values, rank, redundant)

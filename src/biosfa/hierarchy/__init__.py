@@ -1,4 +1,4 @@
-"""Hierarchies of slow features: receptive fields, modules that share their weights, layers trained one by one."""
+"""Hierarchies of slow features: layers of modules that share their weights, trained one layer after the other."""
 
 from biosfa.hierarchy._hierarchical_sfa import HierarchicalSFA
 from biosfa.hierarchy._layers import Layer, Learner

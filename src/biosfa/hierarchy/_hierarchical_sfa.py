@@ -23,44 +23,53 @@ from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import Advance, Arrays, FloatArray
 from biosfa.validation import check_choice, check_count, check_positive
 
-# What a step learns with where its layer does not say.
+# The learner of a step if its layer gives none.
 DEFAULTS = {name: Learner(choice.load()()) for name, choice in ONLINE_SOLVERS.items()}
-FIRST_FRAMES = 500  # that say how bright and how varied pixels are
+FIRST_FRAMES = 500  # frames from which the mean and the variance of the pixels are computed
 
 
 class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Layers of slow features on receptive fields that grow from layer to layer (Franzius et al. 2007).
+    """Layers of slow features for image sequences, on receptive fields that grow from layer to layer.
 
-    Each layer is an array of modules with shared weights. A module finds slow features of its receptive field, expands
-    them to all monomials of degree one and two, and finds slow features of these. Layers are trained one after the
-    other, from the bottom to the top.
+    Each layer is an array of modules with shared weights (Franzius et al. 2007). A module has two steps. The linear
+    step finds slow features of its receptive field. The quadratic step expands these to all monomials of degree one and
+    two, and finds slow features of the result. Layers are trained one after the other, from the bottom to the top.
 
     Parameters
     ----------
     layers : sequence of Layer
-        From the bottom to the top: geometry, and how the steps learn.
+        The layers from the bottom to the top.
     solver : {"online", "bio", "exact", "random"}, default="online"
-        "online" and "bio" train online, every module a stream with a memory of its own, by the :class:`Learner` of each
-        step. Where a layer gives none, "online" takes :class:`biosfa.OnlineSFA` and "bio" the paper's network,
-        :class:`biosfa.BioSFA`. "exact" is exact SFA. "random" gives random features, a control.
+        How the steps learn. "online" and "bio" learn online with the :class:`Learner` of each step; every module is a
+        parallel stream. If a layer has no learner, "online" uses :class:`biosfa.OnlineSFA` and "bio" uses
+        :class:`biosfa.BioSFA`. "exact" is exact SFA. "random" gives random features, as a control.
     clip : float, default=5.0
-        Features of every step, which have about unit variance, are clipped at ± this.
+        Features of every step are clipped to the range from −clip to clip. They have about unit variance.
     memory_budget : float, default=1e9
-        Bytes. The output of a layer, and the samples that a step learns from in several passes, are kept if they fit;
-        otherwise they are computed anew for each pass, chunk by chunk.
+        Largest size, in bytes, of intermediate results to keep in memory: the output of a layer, and the samples from
+        which a step learns in several passes. Larger ones are computed for each pass, chunk by chunk.
     random_state : int, default=0
-        For the initial weights.
+        Seed of the initial weights.
 
     Attributes
     ----------
     steps_ : list of (Step, Step)
         Mean and components of the linear and the quadratic step of each layer.
     lengths_ : list of int
-        Frames of the episodes it was trained on.
+        Number of frames of each episode that it was trained on.
     delta_values_ : list of (array, array)
-        Slowness of the features of each step, as the solver knows it.
+        Slowness δ of the features of both steps of each layer. NaN for the solver "random".
     history_ : list of (Trained, Trained)
-        Slowness of each step against frames seen.
+        Both steps of each layer, with their slowness during training.
+    shape_in_ : tuple of int
+        Shape of a frame.
+    pixel_mean_, pixel_scale_ : float
+        Mean of the pixels, and the factor that scales them to unit variance, from the first 500 frames.
+
+    See Also
+    --------
+    Layer : Geometry and learners of one layer.
+    biosfa.CuBICA : Turns the features of the top layer into place cells.
 
     Examples
     --------
@@ -75,7 +84,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     lengths_: list[int]
     history_: list[tuple[Trained, Trained]]
 
-    _may_be_nan: ClassVar[tuple[str, ...]] = ("delta_values",)  # which a solver may not know
+    _may_be_nan: ClassVar[tuple[str, ...]] = ("delta_values",)  # not known for random features
 
     def __init__(
         self,
@@ -101,38 +110,46 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         checkpoint: str | os.PathLike[str] | None = None,
         progress: Advance | None = None,
     ) -> Self:
-        """Train layer after layer.
+        """Train one layer after the other.
 
         Parameters
         ----------
         X : array of shape (n_frames, rows, columns) or (n_frames, rows, columns, channels)
-            Frames in order of time: an array, a memory map, or anything with a ``shape`` that gives frames for a slice,
-            such as :class:`biosfa.datasets.rat.RatStream`.
+            Frames in order of time: an array, a memory map, or any object that has a ``shape`` and returns frames for a
+            slice, such as :class:`biosfa.datasets.rat.RatStream`.
         y : ignored
         lengths : array-like of int, optional
-            Frames of the episodes in X, one after the other; no difference is taken across their boundaries.
+            Number of frames of each episode in X. No difference is taken across their boundaries. By default X is one
+            episode.
         checkpoint : path, optional
-            A file that is written after each layer. If it is there, and is of the same hierarchy, its layers are not
-            trained again.
+            File that is written after each layer. If it exists, and belongs to the same hierarchy and frames, training
+            resumes after the layers that it holds.
         progress : callable, optional
-            Is told of numbers of frames as steps have learned from them; :meth:`frames_to_learn` is their total.
+            Function that is called with the number of frames that a step has just learned. :meth:`frames_to_learn`
+            returns the total.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
         ValueError
-            If fields do not tile the layer below.
+            If the fields of a layer do not tile the layer below.
+        ModelFileError
+            If the checkpoint belongs to another hierarchy or other frames, or is damaged.
         """
         frames = self._frames(X)
         self._check_parameters()
-        self._shapes(frames.shape)  # errors come before the work
+        self._shapes(frames.shape)  # raises errors before the work begins
         n = frames.shape[0]
         if n < 2:
-            raise ValueError("one frame cannot tell what is slow: give more")
+            raise ValueError("X has one frame, but slow features need at least two")
         episode_starts(n, lengths, open_episode=False)
         episodes = [n] if lengths is None else [int(length) for length in np.asarray(lengths)]
         first = Pixels(frames, 0.0, 1.0)[slice(0, FIRST_FRAMES)].astype(np.float64)
         if first.std() == 0.0:
-            raise ValueError(f"the first {len(first)} frames are all of one colour")
+            raise ValueError(f"the first {len(first)} frames are all of one colour: give frames that vary")
         self.shape_in_ = tuple(int(size) for size in frames.shape[1:])
         self.pixel_mean_, self.pixel_scale_ = float(first.mean()), float(1.0 / first.std())
         self.lengths_ = episodes
@@ -154,17 +171,27 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return self
 
     def transform(self, X: FrameSource | ArrayLike) -> FloatArray:
-        """Features of the top layer, of shape (n_frames, modules × n_components), float32; clipped like all."""
+        """Return the features of the top layer, clipped to ± ``clip``.
+
+        Parameters
+        ----------
+        X : array of shape (n_frames, rows, columns) or (n_frames, rows, columns, channels)
+            Frames of the shape that the hierarchy was trained on.
+
+        Returns
+        -------
+        float32 array of shape (n_frames, modules × n_components)
+        """
         check_is_fitted(self, "history_")
         frames = self._frames(X)
         if frames.shape[1:] != self.shape_in_:
             raise ValueError(
-                f"frames have the shape {frames.shape[1:]}, and the hierarchy was trained on {self.shape_in_}"
+                f"frames have the shape {frames.shape[1:]}, but the hierarchy was trained on {self.shape_in_}"
             )
         maps: FrameSource = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
         if len(self.history_) < len(self.layers):
             raise ValueError(
-                f"only {len(self.history_)} of {len(self.layers)} layers are trained: fit with this checkpoint"
+                f"only {len(self.history_)} of {len(self.layers)} layers are trained: call fit with the same checkpoint"
             )
         for layer, steps in zip(self.layers, self.steps_, strict=True):
             maps = Maps(layer, *steps, maps)
@@ -174,17 +201,17 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return features
 
     def frames_to_learn(self, n_frames: int) -> int:
-        """Frames times passes over all steps: what ``progress`` is told of in total."""
+        """Return the total of the numbers that ``fit`` passes to ``progress``: frames times passes of all steps."""
         return sum(self._passes(layer) for layer in self.layers) * n_frames
 
     @property
     def steps_(self) -> list[tuple[Step, Step]]:
-        """Mean and components of both steps of each layer."""
+        """Mean and components of the linear and the quadratic step of each layer."""
         return [(linear.step, quadratic.step) for linear, quadratic in self.history_]
 
     @property
     def delta_values_(self) -> list[tuple[Any, Any]]:
-        """Slowness of the features of each step."""
+        """Slowness δ of the features of both steps of each layer."""
         return [(linear.delta_values, quadratic.delta_values) for linear, quadratic in self.history_]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -210,7 +237,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a hierarchy that :meth:`save` wrote."""
+        """Return the hierarchy that :meth:`save` wrote."""
         return load_as(cls, path)
 
     @classmethod
@@ -225,14 +252,14 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         hierarchy.lengths_ = [check_count("lengths", length) for length in settings["lengths"]]
         hierarchy.pixel_mean_, hierarchy.pixel_scale_ = (float(number) for number in settings["pixels"])
         if not np.isfinite([hierarchy.pixel_mean_, hierarchy.pixel_scale_]).all():
-            raise ValueError("its pixels have no scale")
+            raise ValueError("the mean or the scale of its pixels is not finite")
         hierarchy.history_ = hierarchy._trained(model.arrays)
         return hierarchy
 
     def _trained(self, arrays: Arrays) -> list[tuple[Trained, Trained]]:
-        """Layers from arrays of a file; a checkpoint does not have them all."""
+        """Return the trained layers that the arrays of a file hold. A checkpoint need not have all layers."""
         if len(self.shape_in_) not in (2, 3):
-            raise ValueError(f"its frames have the shape {self.shape_in_}")
+            raise ValueError(f"{self.shape_in_} is not the shape of a frame")
         self._shapes((1, *self.shape_in_))  # fields must tile
         channels = self.shape_in_[2] if len(self.shape_in_) == 3 else 1
         found: list[tuple[Trained, Trained]] = []
@@ -249,7 +276,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             channels = layer.n_components
         n_expected = sum(len(trained.arrays()) for steps in found for trained in steps)
         if len(arrays) != n_expected:
-            raise ValueError(f"it has {len(arrays)} arrays where its layers have {n_expected}")
+            raise ValueError(f"it has {len(arrays)} arrays, but its layers have {n_expected}")
         return found
 
     @property
@@ -273,7 +300,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return frames
 
     def _shapes(self, shape: tuple[int, ...]) -> list[tuple[int, int, int]]:
-        """Shapes of the maps of all layers; raises ValueError that names a layer whose fields do not tile."""
+        """Return the shapes of the maps of all layers; raise ValueError if the fields of a layer do not tile."""
         rows, columns = shape[1], shape[2]
         shapes = []
         for level, layer in enumerate(self.layers):
@@ -290,7 +317,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return 2 if self.solver == "exact" else 0
 
     def _learner(self, layer: Layer, name: str) -> Learner:
-        """How a step learns online."""
+        """Return the learner of a step for online training."""
         learner: Learner | None = getattr(layer, name)
         return DEFAULTS[self.solver] if learner is None else learner
 
@@ -312,7 +339,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.history_.append((linear, quadratic))
 
     def _owner(self) -> dict[str, Any]:
-        """What decides how training goes, as far as a file can tell: JSON data."""
+        """Return JSON data that identifies this training in a checkpoint: all that its result depends on."""
         return {
             "layers": [layer.described() for layer in self.layers],
             **{name: encode(getattr(self, name)) for name in ("solver", "clip", "random_state")},
@@ -320,12 +347,14 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         }
 
     def _resume(self, checkpoint: Checkpoint) -> None:
-        """Take the layers of a checkpoint, if there is one of this hierarchy."""
+        """Take over the layers of a checkpoint, if the file exists."""
         if not checkpoint.path.exists():
             return
         kept = checkpoint.read()
         if kept is None or kept.model is None:
-            raise ModelFileError(f"{checkpoint.path} is of another hierarchy, or of other frames: choose another file")
+            raise ModelFileError(
+                f"{checkpoint.path} belongs to another hierarchy, or to other frames: choose another file"
+            )
         loaded = load_model(str(checkpoint.path), kept.model)
         if not isinstance(loaded, HierarchicalSFA):
             raise ModelFileError(f"{checkpoint.path} holds {kept.model.kind}, not {type(self).__name__}")

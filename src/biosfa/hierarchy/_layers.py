@@ -1,4 +1,4 @@
-"""What a hierarchy is made of: receptive fields and how their modules learn. All of it is data."""
+"""The description of a hierarchy as data: receptive fields, and learners of the modules."""
 
 import json
 from dataclasses import dataclass, fields
@@ -18,22 +18,23 @@ Pair = tuple[int, int]
 
 STEPS = ("linear", "quadratic")  # of a module
 
-# Estimators that a step can learn with, and parameters that are the hierarchy's business.
+# Estimators that a step can learn with, and parameters that must have these values in a hierarchy.
 LEARNERS: dict[str, type[NetworkEstimator]] = {choice.name: choice.load() for choice in ONLINE_SOLVERS.values()}
 FIXED: dict[str, Any] = {"pca": None, "expansion": None, "n_delays": 1, "n_epochs": 1, "missing": "raise"}
 
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """How a step of a module learns online: with a copy of an estimator, in some passes over the frames.
+    """The online learner of one step of a :class:`Layer`: an estimator, and its number of passes over the frames.
 
     Parameters
     ----------
     estimator : OnlineSFA or BioSFA
-        Not fitted. The hierarchy sets its ``n_components``, ``dtype`` and ``random_state``; it prepares the input, so
-        that ``pca``, ``expansion``, ``n_delays``, ``n_epochs`` and ``missing`` must be as they are by default.
+        An estimator that is not fitted; the step learns with a copy of it. The hierarchy sets ``n_components``,
+        ``dtype`` and ``random_state``. The parameters ``pca``, ``expansion``, ``n_delays``, ``n_epochs`` and
+        ``missing`` must have their defaults, because the hierarchy prepares the input itself.
     passes : int, default=1
-        Passes over the frames.
+        Number of passes over the frames.
 
     Examples
     --------
@@ -49,17 +50,17 @@ class Learner:
     def __post_init__(self) -> None:
         check_count("passes", self.passes)
         if type(self.estimator) not in LEARNERS.values():
-            raise ValueError(f"a step learns with {' or '.join(LEARNERS)}; got {self.estimator!r}")
+            raise ValueError(f"a step of a hierarchy learns with {' or '.join(LEARNERS)}; got {self.estimator!r}")
         for name, value in FIXED.items():
             if getattr(self.estimator, name) != value:
                 raise ValueError(
-                    f"{name}={getattr(self.estimator, name)!r} is not for a step of a hierarchy, which prepares its "
-                    f"input and makes its passes itself: leave {name}={value!r}"
+                    f"{name}={getattr(self.estimator, name)!r} cannot be used in a hierarchy, which prepares the input "
+                    f"and makes the passes itself: leave {name}={value!r}"
                 )
         learning_rate = self.estimator.learning_rate
         if callable(learning_rate) and not isinstance(learning_rate, tuple(SCHEDULES.values())):
             raise ValueError(
-                'learning_rate must be something a file can hold: "auto", a number, InverseTime or Annealed; got '
+                'learning_rate must be "auto", a number, InverseTime or Annealed, which can be saved in a file; got '
                 f"{learning_rate!r}"
             )
 
@@ -70,39 +71,48 @@ class Learner:
         return hash(json.dumps(self.described(), sort_keys=True))
 
     def build(self, n_components: int, random_state: int) -> NetworkEstimator:
-        """The estimator of a step, which has learned nothing yet."""
+        """Return a new estimator for a step with ``n_components`` features."""
         copy: NetworkEstimator = clone(self.estimator)
         return copy.set_params(n_components=n_components, dtype=np.float32, random_state=random_state)
 
     def described(self) -> dict[str, Any]:
-        """The learner as JSON data."""
+        """Return the learner as JSON data."""
         parameters = {name: encode(value) for name, value in self.estimator.get_params(deep=False).items()}
         return {"passes": self.passes, "estimator": type(self.estimator).__name__, "parameters": parameters}
 
     @classmethod
     def from_description(cls, path: str, description: dict[str, Any]) -> "Learner":
-        """The learner from JSON data."""
+        """Return the learner from JSON data of the file ``path``."""
         kind = LEARNERS[description["estimator"]]
         return cls(kind(**decode(path, description["parameters"], {}, ())), description["passes"])
 
 
 @dataclass(frozen=True)
 class Layer:
-    """An array of modules, each with a receptive field of its own, that share their weights.
+    """One layer of a hierarchy: an array of modules that share their weights, each with its own receptive field.
 
-    A module reduces its field to ``n_reduced`` slow features, expands them to all monomials of degree one and two, and
-    finds ``n_components`` slow features of these.
+    A module has two steps. The linear step reduces the field to ``n_reduced`` slow features. The quadratic step expands
+    these to all monomials of degree one and two, and finds ``n_components`` slow features of the result.
 
     Parameters
     ----------
     field : (int, int)
-        Rows and columns of the layer below (pixels, for the first) that a module sees.
+        Size of the receptive field of a module: rows and columns of the layer below, or of pixels for the first layer.
     stride : (int, int), optional
-        From one field to the next; half the field by default.
-    n_components, n_reduced : int, default=32
-        Features of the module, and of its linear step.
-    linear, quadratic : Learner, optional
-        How the two steps learn with ``solver="online"`` and ``solver="bio"``. Without one, the solver decides.
+        Distance from one field to the next, in rows and columns. By default half the field.
+    n_components : int, default=32
+        Number of features of a module.
+    n_reduced : int, default=32
+        Number of features of the linear step.
+    linear : Learner, optional
+        Learner of the linear step, for ``solver="online"`` and ``solver="bio"``. By default that of the solver.
+    quadratic : Learner, optional
+        Learner of the quadratic step, in the same way.
+
+    Attributes
+    ----------
+    strides : (int, int)
+        The stride, given or by default.
 
     Examples
     --------
@@ -139,12 +149,12 @@ class Layer:
         return self.stride or (max(1, self.field[0] // 2), max(1, self.field[1] // 2))
 
     def tiles(self, shape: Pair) -> Pair:
-        """Rows and columns of modules on an input of this shape.
+        """Return the number of rows and columns of modules on an input of this shape.
 
         Raises
         ------
         ValueError
-            If the fields do not cover it exactly; the message names sizes that would do.
+            If the fields do not cover the input exactly. The message names sizes that they would cover.
         """
         counts = []
         for name, size, field, stride in zip(("rows", "columns"), shape, self.field, self.strides, strict=True):
@@ -158,7 +168,10 @@ class Layer:
         return counts[0], counts[1]
 
     def patches(self, maps: FloatArray) -> FloatArray:
-        """Receptive fields of maps of shape (n, rows, columns, channels), of shape (n, modules, inputs of a module)."""
+        """Return the receptive fields of maps, an array of shape (n, modules, inputs per module).
+
+        The maps have the shape (n, rows, columns, channels).
+        """
         n, _, _, channels = maps.shape
         windows = sliding_window_view(maps, self.field, axis=(1, 2))[:, :: self.strides[0], :: self.strides[1]]
         # (n, rows, columns, channels, field rows, field columns): channels vary fastest, as in the maps
@@ -166,7 +179,7 @@ class Layer:
         return np.ascontiguousarray(gathered)
 
     def described(self) -> dict[str, Any]:
-        """The layer as JSON data."""
+        """Return the layer as JSON data."""
         content: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         for name in STEPS:
             learner = getattr(self, name)
@@ -175,7 +188,7 @@ class Layer:
 
     @classmethod
     def from_description(cls, path: str, description: dict[str, Any]) -> "Layer":
-        """The layer from JSON data."""
+        """Return the layer from JSON data of the file ``path``."""
         learners = {
             name: None if description[name] is None else Learner.from_description(path, description[name])
             for name in STEPS

@@ -1,4 +1,4 @@
-"""Trained modules: what a layer computes, and its output as a source of frames that is never held as a whole."""
+"""The output of trained layers, computed slice by slice of time, so that it never has to fit into memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from biosfa.hierarchy._layers import Layer, Pair
 from biosfa.kernels.expansion import quadratic, quadratic_size
 from biosfa.typing import Float64Array, FloatArray
 
-CHUNK_BYTES = 2**26  # of the largest array that is made of a chunk of frames
-CACHED_ROWS = 512  # whose monomials stay in the cache between being made and being used
+CHUNK_BYTES = 2**26  # size of the largest array that is computed for a chunk of frames
+CACHED_ROWS = 512  # number of rows whose monomials fit into the cache
 
 
 class FrameSource(Protocol):
-    """Frames, or samples, that are made when they are asked for."""
+    """Frames, or samples, that are computed for slices of time."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all, if they were one array; the first axis is time."""
+        """Shape of the array of all frames; the first axis is time."""
         ...
 
     def __getitem__(self, index: slice) -> np.ndarray[Any, Any]: ...
@@ -27,14 +27,14 @@ class FrameSource(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """A linear map to slow features, which are clipped: rare, large samples would rule the squares that follow."""
+    """A linear map to slow features. They are clipped, so that rare large values do not dominate their squares."""
 
     mean: Float64Array
     components: Float64Array
     clip: float
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """Features of X, whose last axis is that of the input."""
+        """Return the features of X, whose last axis has the inputs of a module."""
         Y: FloatArray = X.reshape(-1, X.shape[-1]) @ self.components.T.astype(X.dtype)
         Y -= (self.components @ self.mean).astype(X.dtype)
         np.clip(Y, -self.clip, self.clip, out=Y)
@@ -43,7 +43,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Pixels:
-    """Frames as float32 maps of shape (n, rows, columns, channels), brought to mean 0 and variance 1 as a whole."""
+    """Frames as float32 maps of shape (n, rows, columns, channels), with the mean subtracted, times the scale."""
 
     frames: FrameSource
     mean: float
@@ -51,7 +51,7 @@ class Pixels:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all maps."""
+        """Shape of the array of all maps."""
         return self.frames.shape if len(self.frames.shape) == 4 else (*self.frames.shape, 1)
 
     def __getitem__(self, index: slice) -> FloatArray:
@@ -64,14 +64,14 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Fields:
-    """Receptive fields of a layer on the maps below, of shape (n, modules, inputs): input of the linear step."""
+    """Receptive fields of a layer on the maps below, of shape (n, modules, inputs): the input of the linear step."""
 
     layer: Layer
     maps: FrameSource
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all fields."""
+        """Shape of the array of all fields."""
         n, rows, columns, channels = self.maps.shape
         down, across = self.layer.tiles((rows, columns))
         return n, down * across, self.layer.field[0] * self.layer.field[1] * channels
@@ -82,14 +82,14 @@ class Fields:
 
 @dataclass(frozen=True)
 class Expanded:
-    """Monomials of the features of a step, of shape (n, modules, monomials): input of the quadratic step."""
+    """Monomials of the features of a step, of shape (n, modules, monomials): the input of the quadratic step."""
 
     step: Step
     fields: FrameSource
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all samples."""
+        """Shape of the array of all monomials."""
         n, modules, _ = self.fields.shape
         return n, modules, quadratic_size(len(self.step.components))
 
@@ -101,7 +101,7 @@ class Expanded:
 
 @dataclass(frozen=True)
 class Maps:
-    """Output of a trained layer, of shape (n, rows, columns, features): what the next layer sees."""
+    """Output of a trained layer, of shape (n, rows, columns, features): the input of the next layer."""
 
     layer: Layer
     linear: Step
@@ -110,12 +110,12 @@ class Maps:
 
     @property
     def tiles(self) -> Pair:
-        """Rows and columns of modules."""
+        """Number of rows and columns of modules."""
         return self.layer.tiles((self.maps.shape[1], self.maps.shape[2]))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all maps."""
+        """Shape of the array of all maps."""
         return (self.maps.shape[0], *self.tiles, len(self.quadratic.components))
 
     def __getitem__(self, index: slice) -> FloatArray:
@@ -129,7 +129,7 @@ class Maps:
 
 
 def numbers_per_frame(source: FrameSource) -> int:
-    """Of the largest array that is made on the way to a frame of a source."""
+    """Return the size, per frame, of the largest array that is computed for a source."""
     own = int(np.prod(source.shape[1:]))
     if isinstance(source, Maps):
         return max(own, numbers_per_frame(Fields(source.layer, source.maps)))
@@ -141,14 +141,14 @@ def numbers_per_frame(source: FrameSource) -> int:
 
 
 def chunks(source: FrameSource) -> Iterator[slice]:
-    """Slices of time for which all that is made on the way stays small."""
+    """Yield slices of time, so short that the arrays computed for each stay small."""
     size = max(1, CHUNK_BYTES // (4 * numbers_per_frame(source)))
     for begin in range(0, source.shape[0], size):
         yield slice(begin, min(begin + size, source.shape[0]))
 
 
 def held(source: FrameSource, budget: float) -> FrameSource:
-    """The source as an array, if that fits the budget of bytes; made chunk by chunk."""
+    """Return the source as an array, computed chunk by chunk, if it fits into ``budget`` bytes; else the source."""
     if 4 * np.prod(source.shape, dtype=float) > budget:
         return source
     whole = np.empty(source.shape, np.float32)

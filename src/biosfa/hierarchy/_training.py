@@ -1,4 +1,4 @@
-"""Training a step of a layer: all its modules are streams that share one set of weights."""
+"""Training of one step of a layer: all its modules are parallel streams that share the weights."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -16,20 +16,20 @@ from biosfa.validation import checked_array
 
 RECORDS_PER_DECADE = 8
 CURVES = ("samples", "slowness", "delta_values")
-BLOCK_ROWS = 8192  # samples of all modules whose products are summed in float32 before they join the sums in float64
-FLOAT32_TOLERANCE = 1e-7  # eigenvalues of the covariance that such sums can tell from 0, relative to the largest
+BLOCK_ROWS = 8192  # samples of all modules whose products are summed in float32; blocks are summed in float64
+FLOAT32_TOLERANCE = 1e-7  # smallest eigenvalue that such sums can tell from 0, relative to the largest
 
 
 class Trained(NamedTuple):
-    """A step, and how slow its features were while it learned."""
+    """A trained step, and the slowness of its features during training."""
 
     step: Step
-    samples: IntArray  # frames seen
-    slowness: Float64Array  # sum of the slowness of the features, as the network saw it
-    delta_values: Float64Array  # at the end
+    samples: IntArray  # number of frames seen at each record
+    slowness: Float64Array  # sum of the slowness values of the features at each record
+    delta_values: Float64Array  # slowness of the features at the end
 
     def arrays(self) -> Arrays:
-        """All of it, for a file."""
+        """Return all arrays, for a file."""
         return {
             "mean": self.step.mean,
             "components": self.step.components,
@@ -38,12 +38,14 @@ class Trained(NamedTuple):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, prefix: str, shape: tuple[int, int], clip: float) -> "Trained":
-        """From arrays of a file, whose names have a prefix; the components have this shape.
+        """Return the trained step from arrays of a file.
+
+        ``prefix`` is the beginning of their names, and ``shape`` the shape of the components.
 
         Raises
         ------
         ValueError
-            If the arrays do not fit together.
+            If the shapes of the arrays do not match.
         """
         k, m = shape
         n_records = arrays[f"{prefix}samples"].shape[:1]
@@ -68,7 +70,7 @@ def train_online(
     random_state: int,
     report: Advance,
 ) -> Trained:
-    """Learn online from samples of shape (n, modules, m), which come in order of time, pass after pass."""
+    """Return a step with k features, learned online from samples of shape (n, modules, m) in order of time."""
     net = learner.build(k, random_state)
     recorder = Recorder(RECORDS_PER_DECADE)
     for _ in range(learner.passes):
@@ -88,7 +90,7 @@ def train_online(
 
 
 def train_exact(source: FrameSource, k: int, lengths: list[int], *, clip: float, report: Advance) -> Trained:
-    """Solve for the features of samples of shape (n, modules, m), pooled over modules."""
+    """Return a step with k features, from exact SFA of samples of shape (n, modules, m), pooled over modules."""
     _, modules, m = source.shape
     moments = Moments(m, product_dtype=np.float32)
     size = max(1, BLOCK_ROWS // modules)
@@ -108,7 +110,10 @@ def train_exact(source: FrameSource, k: int, lengths: list[int], *, clip: float,
         moments.covariance, moments.difference_covariance, n_components=k, tolerance=FLOAT32_TOLERANCE
     )
     if solution.rank < k:
-        raise ValueError(f"{k} features were asked for, but the modules' input varies in {solution.rank} dimensions")
+        raise ValueError(
+            f"{k} features were asked for, but the modules' input varies in only {solution.rank} dimensions: ask for "
+            "fewer features, or give more varied frames"
+        )
     total = solution.delta_values.sum()
     return Trained(
         Step(moments.mean, solution.directions, clip),
@@ -119,20 +124,23 @@ def train_exact(source: FrameSource, k: int, lengths: list[int], *, clip: float,
 
 
 def train_random(source: FrameSource, k: int, *, clip: float, random_state: int) -> Trained:
-    """Random features, made white on the first frames: a control that learns nothing."""
+    """Return a step with k random features, made white on the first frames: a control that learns nothing."""
     m = source.shape[2]
     X = source[next(chunks(source))].reshape(-1, m).astype(np.float64)
     random = np.random.default_rng(random_state).standard_normal((k, m))
     features = (X - X.mean(axis=0)) @ random.T
     principal = principal_axes(features.T @ features / len(features), tolerance=FLOAT32_TOLERANCE)
     if len(principal.variance) < k:
-        raise ValueError(f"{k} features were asked for, but the modules' input varies in fewer dimensions")
+        raise ValueError(
+            f"{k} features were asked for, but the modules' input varies in fewer dimensions: ask for fewer features, "
+            "or give more varied frames"
+        )
     components = principal.whitening @ principal.axes.T @ random
     return Trained(Step(X.mean(axis=0), components, clip), np.array([], int), np.array([]), np.full(k, np.nan))
 
 
 def pieces(source: FrameSource, lengths: list[int]) -> Iterator[tuple[slice, bool]]:
-    """Chunks that do not reach beyond the end of an episode, and whether each begins one."""
+    """Yield chunks of time, each within one episode, and whether the chunk begins the episode."""
     starts = np.flatnonzero(episode_starts(source.shape[0], lengths, open_episode=False))
     for chunk in chunks(source):
         cuts = [chunk.start, *(int(i) for i in starts if chunk.start < i < chunk.stop), chunk.stop]

@@ -1,4 +1,4 @@
-"""Samples from files, and model files."""
+"""Streams of samples from files, and model files."""
 
 from biosfa.io._chunk import Chunk, Position
 from biosfa.io._stream import Stream, StreamOptions, open_stream

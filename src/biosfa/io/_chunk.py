@@ -1,4 +1,4 @@
-"""What a stream gives: consecutive samples, and where in the stream they end."""
+"""Chunks of a stream, and positions in it."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Self
@@ -11,31 +11,31 @@ from biosfa.typing import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Position:
-    """Where in a stream one is, and what must be remembered of the rows before; JSON data."""
+    """A position in a stream, from which reading can resume. It can be saved as JSON data."""
 
-    table: int = 0
-    cursor: Cursor = ()
-    row: int = 0  # in the table
-    time: float | None = None  # of the last row
-    max_step: float | None = None  # in time
-    label: str | None = None  # of the last row's episode
+    table: int = 0  # number of the file
+    cursor: Cursor = ()  # place in the file
+    row: int = 0  # number of the row in the file
+    time: float | None = None  # time of the last row
+    max_step: float | None = None  # longest step in time that is not a gap
+    label: str | None = None  # episode of the last row
     broken: bool = False  # whether the last row was missing
-    n_rows: int = 0  # of all tables so far
-    n_skipped: int = 0  # missing ones among them
-    n_broken: int = 0  # pairs of consecutive rows that a gap has parted
+    n_rows: int = 0  # number of rows read so far, in all files
+    n_skipped: int = 0  # number of missing rows among them
+    n_broken: int = 0  # number of pairs of consecutive rows that a gap has separated
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON data."""
+        """Return the position as JSON data."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
-        """Back from JSON data.
+        """Return the position from JSON data.
 
         Raises
         ------
         ValueError
-            If it is not a place in a stream.
+            If it is not a position in a stream.
         """
         position = cls(**{**content, "cursor": tuple(content["cursor"])})
         counts = (position.table, position.row, position.n_rows, position.n_skipped, position.n_broken)
@@ -46,24 +46,49 @@ class Position:
             and isinstance(position.label, str | None)
             and isinstance(position.broken, bool)
         ):
-            raise ValueError(f"{content!r} is not a place in a stream")
+            raise ValueError(f"{content!r} is not a position in a stream")
         return position
 
 
 class Chunk(NamedTuple):
-    """Consecutive samples, without those that are missing."""
+    """Consecutive samples of a stream, without the rows that are missing. ``partial_fit`` takes it as it is.
 
-    samples: FloatArray  # (n_samples, n_features)
-    starts: BoolArray  # which of these begin an episode
-    kept: BoolArray | None  # which rows of the input these are; None if all
-    position: Position  # after it
+    Attributes
+    ----------
+    samples : array of shape (n_samples, n_features)
+        The samples.
+    starts : bool array of shape (n_samples,)
+        Which samples begin an episode.
+    kept : bool array of shape (n_rows,), or None
+        Which rows of the input are samples. The others are missing. None if no row is missing.
+    position : Position
+        Position in the stream after this chunk.
+    n_rows : int
+        Number of rows of the input, with missing ones.
+    rows : int array of shape (n_samples,)
+        Numbers of the rows that are samples, counted from 0 in this chunk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.io import open_stream
+    >>> X = np.array([[0.0], [1.0], [np.nan], [3.0]])
+    >>> chunk = next(iter(open_stream(X, missing="break")))
+    >>> chunk.starts, chunk.kept
+    (array([ True, False,  True]), array([ True,  True, False,  True]))
+    """
+
+    samples: FloatArray
+    starts: BoolArray
+    kept: BoolArray | None
+    position: Position
 
     @property
     def n_rows(self) -> int:
-        """Rows of the input, missing ones included."""
+        """Number of rows of the input, with missing ones."""
         return len(self.samples) if self.kept is None else len(self.kept)
 
     @property
     def rows(self) -> IntArray:
-        """Numbers of the rows that the samples are, among these."""
+        """Numbers of the rows that are samples, counted from 0 in this chunk."""
         return np.arange(len(self.samples)) if self.kept is None else np.flatnonzero(self.kept)

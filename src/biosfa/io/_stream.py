@@ -1,4 +1,4 @@
-"""A stream of samples from files: chunks of rows, and where episodes begin."""
+"""Streams of samples from files: chunks of rows, with flags where episodes begin."""
 
 import os
 import re
@@ -21,17 +21,17 @@ from biosfa.wording import listed, quoted
 
 CHUNK_BYTES = 2**23
 CHUNK_ROWS = 64  # at least, however many columns there are
-JUMP = 1.5  # a step in time that is longer than so many usual ones is a gap
+JUMP = 1.5  # a step in time that is longer than this multiple of the usual step is a gap
 
 
 @dataclass(frozen=True)
 class StreamOptions:
-    """How inputs are read; the parameters of :func:`open_stream`, as JSON data where they come from a command.
+    """Options for reading inputs: the parameters of :func:`open_stream` other than source and chunk size.
 
     Raises
     ------
     ValueError
-        If one of them makes no sense.
+        If an option is invalid.
     """
 
     columns: Sequence[str | int] | None = None
@@ -59,25 +59,40 @@ class StreamOptions:
         object.__setattr__(self, "episodes", int(given) if given.ndim == 0 else tuple(given.tolist()))
 
     def open(self, source: Any, chunk_size: int | None = None) -> "Stream":
-        """The stream of a source; see :func:`open_stream`."""
+        """Return the stream of a source; see :func:`open_stream`."""
         if chunk_size is not None and chunk_size < 1:
             raise ValueError(f"chunk_size must be at least 1; got {chunk_size!r}")
         return Stream(_sources(source), self, chunk_size)
 
 
 class Stream:
-    """Samples that come in chunks, from one or several tables; made by :func:`open_stream`.
+    """Samples from one or several files, read in chunks. :func:`open_stream` opens it.
 
-    It can be gone through as often as one likes, from any :class:`Position` on.
+    ``fit`` of the learners takes it in place of an array. Iterate over it for :class:`Chunk` objects; it can be read
+    several times.
 
     Attributes
     ----------
     feature_names : list of str
-        Names of the columns that are samples; x0, x1, … where the files have none.
+        Names of the columns of a sample. They are x0, x1, … if the files have no names.
     named : bool
         Whether the files have names for their columns.
+    n_features : int
+        Number of columns of a sample.
+    n_rows : int or None
+        Number of rows of all files. None if only reading them would tell, as for text files.
     chunk_size : int
-        Rows of a chunk, at most.
+        Largest number of rows of a chunk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.io import open_stream
+    >>> stream = open_stream(np.arange(20.0).reshape(10, 2), chunk_size=4)
+    >>> stream.feature_names, stream.n_rows
+    (['x0', 'x1'], 10)
+    >>> [len(chunk.samples) for chunk in stream]
+    [4, 4, 2]
     """
 
     def __init__(
@@ -106,12 +121,12 @@ class Stream:
 
     @property
     def n_features(self) -> int:
-        """Columns of a sample."""
+        """Number of columns of a sample."""
         return len(self.feature_names)
 
     @property
     def n_rows(self) -> int | None:
-        """Rows of all inputs, None if only reading them would tell."""
+        """Number of rows of all files, None if only reading them would tell."""
         rows = [self._open(index).n_rows for index in range(len(self._sources))]
         return None if None in rows else sum(n for n in rows if n is not None)
 
@@ -123,12 +138,12 @@ class Stream:
         return self.chunks()
 
     def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
-        """Chunks from a position on, from the beginning by default.
+        """Yield the chunks after a position, by default all chunks.
 
         Raises
         ------
         InputError
-            If a file cannot be read, has something else than numbers, or a gap where gaps are not allowed.
+            If a file cannot be read, contains something other than numbers, or has a gap with ``missing="raise"``.
         """
         at = position or Position(max_step=self._max_step)
         for index in range(at.table, len(self._sources)):
@@ -146,25 +161,25 @@ class Stream:
             raise InputError(f"the episodes' lengths add up to {self._ends[-1]} rows, but there are {at.n_rows}")
 
     def fraction(self, position: Position) -> float:
-        """How much of the stream comes before a position, in bytes of its files."""
+        """Return the share of the stream before a position, from 0 to 1, measured in bytes of the files."""
         done: float = sum(self._sizes[: position.table])
         if position.table < len(self._sources) and position.cursor:
             done += self._sizes[position.table] * self._open(position.table).fraction(position.cursor)
         return min(1.0, done / max(1, sum(self._sizes)))
 
     def files(self) -> list[Path]:
-        """Files that are read, and folders that are read as one."""
+        """Return the files that are read, and the folders that are read as one array."""
         return [_path(source) for source in self._sources if not isinstance(source, Table)]
 
     def stamps(self) -> list[list[int]]:
-        """Sizes and dates of the files, to notice that they have changed."""
+        """Return sizes and dates of the files, which tell whether they have changed."""
         return [
             [_size(source), max((file.stat().st_mtime_ns for file in _files(source)), default=0)]
             for source in self._sources
         ]
 
     def _good_rows(self, table: Table, block: Block, at: Position) -> tuple[Chunk | None, str | None]:
-        """The rows of a block before the first that ends the stream, and what is wrong with that one."""
+        """Return the rows of a block before the first invalid row, and the error message for that row."""
         wrong = self._first_wrong(table, block)
         good = block if wrong is None else _first_rows(block, wrong.row)
         error = None if wrong is None else wrong.message
@@ -212,7 +227,7 @@ class Stream:
     def _find_jumps(
         self, table: Table, block: Block, time: Float64Array, starts: BoolArray, after: Position, *, dates: bool
     ) -> tuple[BoolArray, Position]:
-        """Where time does not go on as usual, an episode begins."""
+        """Begin an episode at every gap in time, and return the new starts and position."""
         steps = np.diff(time, prepend=np.nan if after.time is None else after.time)
         usual = steps[~starts]
         max_step = after.max_step
@@ -228,7 +243,7 @@ class Stream:
         return starts | jumps, replace(after, time=float(time[-1]), max_step=max_step, n_broken=n_broken)
 
     def _first_wrong(self, table: Table, block: Block) -> Wrong | None:
-        """The first row that ends the stream: it has no number, a NaN that may not be, or something infinite."""
+        """Return the first invalid row: one with a word, with infinity, or with a NaN that is not allowed."""
         if all_finite(block.samples.reshape(-1)):
             return None
         forbidden = ~np.isfinite(block.samples)
@@ -285,43 +300,47 @@ def open_stream(
     joined: bool = False,
     header: bool | None = None,
 ) -> Stream:
-    """Samples from files of any size, as a stream that the estimators' ``fit`` takes, or chunk by chunk.
+    """Return a stream of samples from files of any size, or from an array or data frame.
+
+    The stream is read in chunks, so that the files need not fit into memory. ``fit`` of the learners takes it in place
+    of an array.
 
     Parameters
     ----------
     source : path, list of paths, array, or data frame
-        Files: ``.npy``, ``.npz``, CSV (``.csv``, ``.tsv``, ``.txt``), Parquet, HDF5, Zarr; ``FILE::NAME`` for one of
-        several arrays in a file; a folder for all files in it. Or an array, or what is sliced like one. Each file is an
-        episode.
+        Files: ``.npy``, ``.npz``, CSV (``.csv``, ``.tsv``, ``.txt``), Parquet, HDF5, Zarr. ``FILE::NAME`` is one of
+        several arrays in a file. A folder stands for all files in it. Or an array, or any object that is sliced like
+        one. By default each file is one episode.
     chunk_size : int, optional
-        Rows of a chunk, at most; about 8 MB by default.
+        Largest number of rows of a chunk. By default a chunk has about 8 MB.
     columns : list of str or int, optional
-        Names, or numbers from 0, of the columns that are samples; by default all but those of time and episode.
+        Names of the columns to use, or their numbers from 0. By default all columns except those of time and episodes.
     time : str or int, optional
-        The column of time. Where it jumps, or runs back, is a gap.
+        Name or number of the column of time. A place where time jumps or goes back is a gap.
     max_step : float, optional
-        The longest step in time that is no gap, seconds where times are dates; 1.5 times the median of the first chunk
-        by default.
+        Longest step in time that is not a gap, in the units of the column, or in seconds if it holds dates. By default
+        1.5 times the median step of the first chunk.
     episodes : int, list of int, or str, optional
-        So many rows in each episode; or the lengths of them; or the column whose values tell them apart.
+        Where episodes begin: the number of rows of every episode, a list with the number of rows of each, or the name
+        of a column whose value changes from one episode to the next.
     missing : {"raise", "break"}, default="raise"
-        What to do about gaps, rows with a NaN and jumps in time: raise an error that names the place, or end the
-        episode there and leave rows with a NaN out.
+        What to do about gaps, that is rows with a NaN and jumps in time. "raise" raises an error that names the place.
+        "break" ends the episode there, and skips rows with a NaN.
     joined : bool, default=False
-        Whether a file continues the one before it, rather than beginning an episode.
+        Whether each file continues the one before it, in place of beginning an episode.
     header : bool, optional
-        Whether the first line of text files has the names of the columns. By default its cells tell: numbers, dates and
-        marks of missing values are a sample, words are names.
+        Whether the first line of text files has the names of the columns. By default its cells decide: words are names;
+        numbers, dates and marks of missing values are a sample.
 
     Returns
     -------
     Stream
-        Iterate over it for :class:`Chunk` s: ``samples``, and ``starts``, which tells the rows that begin an episode.
+        The stream. Iterate over it for :class:`Chunk` objects.
 
     Raises
     ------
     InputError
-        If a file cannot be read, or has something else than numbers.
+        If a file cannot be read, or contains something other than numbers.
 
     Examples
     --------
@@ -364,7 +383,7 @@ def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
 
 
 def _in_order(file: Path) -> list[tuple[int, str] | str]:
-    """What files are sorted by: their names, the numbers in these as numbers."""
+    """Return the sort key of a file: its name, with numbers in it compared as numbers."""
     words = re.split(r"(\d+)", file.name)  # every second one is a number
     return [(int(word), word) if i % 2 else word for i, word in enumerate(words)]
 
@@ -389,7 +408,7 @@ def _path(source: str | os.PathLike[str]) -> Path:
 
 
 def _first_rows(block: Block, n: int) -> Block:
-    """The beginning of a block; what comes next is the row that was left out."""
+    """Return the first n rows of a block. Reading resumes with the row after them."""
     labels = [label[:n] for label in block.labels]
     return block._replace(samples=block.samples[:n], labels=labels, after=block.at(n), wrong=None)
 
@@ -405,7 +424,7 @@ def _index(table: Table, column: str | int) -> int:
 
 
 def _distinct(table: Table, features: list[int]) -> list[int]:
-    """Columns that are chosen, each once."""
+    """Return the chosen columns; raise InputError if one is chosen twice."""
     seen: set[int] = set()
     for i in features:
         if i in seen:

@@ -1,4 +1,4 @@
-"""Times of rows: numbers, dates or durations as seconds, and steps that are gaps."""
+"""The column of time: numbers, dates and durations as seconds, and words for gaps."""
 
 import warnings
 from typing import Any
@@ -11,7 +11,7 @@ from biosfa.wording import duration, shortened
 
 
 def to_seconds(time: np.ndarray[Any, Any]) -> Float64Array:
-    """Times as numbers: dates as seconds since 1970."""
+    """Return times as numbers: durations in seconds, and dates in seconds since 1970."""
     if time.dtype.kind == "m":  # durations
         return np.where(np.isnat(time), np.nan, time.astype("timedelta64[ns]").astype(np.int64) * 1e-9)
     if time.dtype.kind == "M":
@@ -41,18 +41,18 @@ def _date(value: Any) -> np.datetime64:
 
 
 def describe_jump(step: float, max_step: float | None, *, dates: bool) -> str:
-    """A step in time that is none, in words."""
+    """Return a message for a step in time that is a gap."""
     written = duration if dates else "{:.4g}".format
     if np.isnan(step):
         return "the time is missing"
     if step <= 0.0:
-        return f"time runs back by {written(-step)}" if step < 0.0 else "time stands still"
+        return f"time goes back by {written(-step)}" if step < 0.0 else "the time is the same as in the row before"
     usual = "" if max_step is None else f", where steps up to {written(max_step)} are usual (max_step, --max-step)"
     return f"time jumps by {written(step)}{usual}"
 
 
 class JumpError(InputError):
-    """Time does not go on as usual at a row of a block."""
+    """There is a gap in time before a row of a block."""
 
     def __init__(self, row: int, message: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Writing a file so that a crash at any moment leaves either the old one or the new one, whole."""
+"""Atomic writing: a crash at any moment leaves either the old file or the new one, complete."""
 
 import os
 import re
@@ -13,17 +13,19 @@ from typing import BinaryIO
 from biosfa.io.locks import locked
 from biosfa.io.targets import check_target, destination, is_stream, stream_to
 
-LOCK = ".lock-biosfa"  # the end of the name of a lock
+LOCK = ".lock-biosfa"  # suffix of the name of a lock file
 
 
 @contextmanager
 def writing(path: Path, *, folder: bool = False) -> Iterator[None]:
-    """Be the only one who writes a file (or a folder, if it may be one); remove what killed processes left of it.
+    """Lock a file for writing, and remove temporary files that killed processes left.
+
+    With ``folder``, the path may be a folder.
 
     Raises
     ------
     OutputError
-        If another run is writing it, or if nothing can be written there.
+        If another run is writing the file, or if it cannot be written.
     """
     if is_stream(path):
         yield
@@ -37,12 +39,12 @@ def writing(path: Path, *, folder: bool = False) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
-    """A new, empty file (or folder) to write to instead of ``path``.
+    """Give a new, empty file (or folder) to write to, which then replaces ``path``.
 
-    It is synced and renamed to ``path`` at the end, with the permissions of what it replaces, and removed if something
-    goes wrong. Links are followed, and stay. Folders cannot be renamed over one another: there is a moment without
-    either, but never one with half of it. A process that is killed then leaves the old one aside, and
-    :func:`remove_litter` brings it back.
+    At the end it is synced, gets the permissions of the old file, and is renamed to ``path``. After an error it is
+    removed. If ``path`` is a link, the file that it points to is replaced. A folder cannot be renamed over another one:
+    the old folder is set aside first, so that for a moment neither is at ``path``. If the process is killed then,
+    :func:`remove_litter` brings the old folder back.
     """
     target = destination(path)
     name = f".{target.name}.{os.getpid()}-{threading.get_ident()}"
@@ -67,7 +69,7 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
 
 
 def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Let ``write`` fill a file that then replaces ``path``; a stream takes what is written as it comes."""
+    """Let ``write`` fill a new file, which then replaces ``path``. To a stream, ``write`` writes directly."""
     if is_stream(path):
         with stream_to(path) as file:
             write(file)
@@ -77,7 +79,7 @@ def replace_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def remove_litter(target: Path) -> None:
-    """Remove what killed processes left when they wrote ``target``, whose lock we hold."""
+    """Remove the temporary files that killed processes left beside ``target``. The caller holds its lock."""
     for file in litter(target.parent, of=target.name):
         remove(file)
     for folder in litter(target.parent, of=target.name, kind="old"):
@@ -85,10 +87,10 @@ def remove_litter(target: Path) -> None:
 
 
 def litter(folder: Path, *, of: str | None = None, kind: str = "tmp") -> list[Path]:
-    """What killed processes left in a folder: of one file that they were writing, or of all.
+    """Return the temporary files that killed processes left in a folder, of all outputs or of the one named ``of``.
 
-    Whoever asks holds the lock of what was to be written, so that no other run is at it. But models may be saved
-    without a lock: what belongs to another living process is not listed.
+    The caller holds the lock of the output, so that no other run is writing it. But models may be saved without a lock:
+    files of other living processes are left out.
     """
     import psutil
 
@@ -99,7 +101,7 @@ def litter(folder: Path, *, of: str | None = None, kind: str = "tmp") -> list[Pa
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there."""
+    """Remove a file or a folder, if it exists."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -107,8 +109,8 @@ def remove(path: Path) -> None:
 
 
 def _create(path: Path, *, private: bool, folder: bool) -> None:
-    """Make an empty file or folder, which nobody else may read if it is private."""
-    remove(path)  # of a killed process with the same number as this one
+    """Create an empty file or folder. If it is private, nobody else may read it."""
+    remove(path)  # left by a killed process with the same process id
     if folder:
         path.mkdir(0o700 if private else 0o777)
     else:
@@ -116,7 +118,7 @@ def _create(path: Path, *, private: bool, folder: bool) -> None:
 
 
 def _put_back(aside: Path, target: Path) -> None:
-    """Bring a folder back whose successor did not take its place; remove it if that did."""
+    """Restore an old folder if no new one has replaced it, and remove it otherwise."""
     if aside.exists() and not target.exists():
         os.replace(aside, target)
     remove(aside)

@@ -1,6 +1,6 @@
-"""Keeping a long computation in one file, so that it can be stopped or killed, and resumed exactly there.
+"""Checkpoints: the state of a long computation in one file, from which it resumes exactly where it stopped.
 
-Fits, networks of experiments and hierarchies keep theirs in this way.
+Fits, networks of experiments and hierarchies use them.
 """
 
 import json
@@ -12,44 +12,44 @@ from biosfa.exceptions import ModelFileError
 from biosfa.io.model_file import Model, damage_is_an_error, read_model, write_model
 from biosfa.typing import Arrays
 
-KIND = "Checkpoint"  # what model files call it
-PREFIX = "model."  # of the arrays of a model within it
+KIND = "Checkpoint"  # the kind of its model file
+PREFIX = "model."  # of the names of arrays that belong to the model within it
 
 
 class Kept(NamedTuple):
     """The content of a checkpoint."""
 
-    owner: Any  # JSON data that says which computation it belongs to
+    owner: Any  # JSON data that identifies the computation
     state: dict[str, Any]  # JSON data
     arrays: Arrays
-    model: Model | None  # a model so far, if there was one
+    model: Model | None  # the model so far, if there is one
 
 
 class Checkpoint:
-    """A file that a computation keeps its state in.
+    """A file that holds the state of a computation.
 
     Parameters
     ----------
     path : Path
         The file.
     owner : JSON data
-        Says which computation the checkpoint belongs to.
+        Identifies the computation that the checkpoint belongs to.
     every : float
-        Seconds between two writings, see :meth:`due`.
+        Shortest time between two writes, in seconds; see :meth:`due`.
     """
 
     def __init__(self, path: Path, owner: Any, *, every: float = 0.0) -> None:
         self.path = path
-        self.owner = json.loads(json.dumps(owner))  # as it will come back
+        self.owner = json.loads(json.dumps(owner))  # as it will be read back
         self.every = every
         self._written = time.monotonic()
 
     def due(self) -> bool:
-        """Whether the last writing was long enough ago."""
+        """Return whether the last write was more than ``every`` seconds ago."""
         return time.monotonic() - self._written > self.every
 
     def write(self, state: dict[str, Any], arrays: Arrays | None = None, model: Model | None = None) -> None:
-        """Keep a state, atomically; the one before is gone."""
+        """Write a state, which atomically replaces the one before."""
         content: Arrays = dict(arrays or {})
         if model is not None:
             content |= {PREFIX + name: array for name, array in model.arrays.items()}
@@ -58,40 +58,40 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def read(self) -> Kept | None:
-        """What was kept last by this computation; None if there is nothing, or it belongs to another one.
+        """Return the content of the file; None if there is no file, or if it belongs to another computation.
 
         Raises
         ------
         ModelFileError
-            If the file is damaged, or no checkpoint.
+            If the file is damaged, or is not a checkpoint.
         """
         kept = read_checkpoint(self.path) if self.path.exists() else None
         return kept if kept is not None and kept.owner == self.owner else None
 
     def remove(self) -> None:
-        """Remove the file, if it is there."""
+        """Remove the file, if it exists."""
         self.path.unlink(missing_ok=True)
 
 
 def read_checkpoint(path: Path) -> Kept:
-    """The content of a checkpoint, whosever it is.
+    """Return the content of a checkpoint of any computation.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, or no checkpoint.
+        If the file is damaged, or is not a checkpoint.
     """
     return content_of(path, read_model(path))
 
 
 def content_of(path: Path, model: Model) -> Kept:
-    """The content of a checkpoint that was read."""
+    """Return the content of a checkpoint from the content of its model file."""
     if model.kind != KIND:
         raise ModelFileError(f"{path} is not a checkpoint")
     with damage_is_an_error(str(path)):
         owner, state, nested = (model.settings[name] for name in ("owner", "state", "model"))
         if not isinstance(state, dict):
-            raise ValueError("its state is not a table")
+            raise ValueError("its state is not a JSON object")
         own = {name: array for name, array in model.arrays.items() if not name.startswith(PREFIX)}
         if nested is None:
             return Kept(owner, state, own, None)

@@ -1,4 +1,4 @@
-"""Locks on files that the operating system releases when their process ends, however it ends."""
+"""Locks on files. The operating system releases them when the process ends, even if it is killed."""
 
 import errno
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from biosfa.exceptions import OutputError
 
-HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)  # what says that somebody else has the lock
+HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)  # errors if somebody else holds the lock
 
 if sys.platform == "win32":
     import msvcrt
@@ -26,21 +26,21 @@ else:
 
 @contextmanager
 def locked(file: Path, output: Path) -> Iterator[None]:
-    """Hold the lock ``file``, which is removed at the end; of a process that was killed it stays, and locks nothing.
+    """Hold a lock on ``file``, and remove the file at the end.
 
-    Where the file system has no locks, there is none.
+    A killed process leaves the file behind, but no lock. On a file system without locks, nothing is locked.
 
     Parameters
     ----------
     file : Path
-        An empty file, made if it is not there.
+        An empty file, created if it does not exist.
     output : Path
-        What the lock is for, to be named in messages.
+        The output that the lock protects, for messages.
 
     Raises
     ------
     OutputError
-        If another process, or another part of this one, has the lock.
+        If another process, or another part of this one, holds the lock.
     """
     try:
         descriptor = _acquired(file)
@@ -53,24 +53,24 @@ def locked(file: Path, output: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if sys.platform != "win32":  # removed while it is held, so that nobody can lock a file that is about to go
+        if sys.platform != "win32":  # removed while it is locked, so that nobody locks a file that is about to vanish
             file.unlink(missing_ok=True)
         os.close(descriptor)
-        if sys.platform == "win32":  # only closed files can be removed there, and not if somebody else has them open
+        if sys.platform == "win32":  # there, open files cannot be removed, and somebody else may have opened it
             with suppress(OSError):
                 file.unlink(missing_ok=True)
 
 
 def _acquired(file: Path) -> int:
-    """A descriptor of the locked file.
+    """Lock a file and return its descriptor.
 
     Raises
     ------
     BlockingIOError
-        If somebody else has the lock.
+        If somebody else holds the lock.
     """
     while True:
-        # never through a link: whoever may write to this folder could point it anywhere
+        # links are not followed: anybody who may write to this folder could point one anywhere
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
         try:
             _try_to_lock(descriptor)
@@ -84,7 +84,7 @@ def _acquired(file: Path) -> int:
             raise
         if _is_still(file, descriptor):
             return descriptor
-        os.close(descriptor)  # its last holder has removed it meanwhile
+        os.close(descriptor)  # the last holder has removed the file meanwhile
 
 
 def _is_still(file: Path, descriptor: int) -> bool:

@@ -1,4 +1,4 @@
-"""One file for a model: arrays and JSON settings in the safetensors format, with a digest, written atomically.
+"""Model files: arrays and JSON settings in the safetensors format, with a digest, written atomically.
 
 Reading runs no code from the file. The layout is described in ``docs/reference/file-format.md``.
 """
@@ -19,9 +19,9 @@ from biosfa.exceptions import InputError, ModelFileError
 from biosfa.io.atomic import replace_file
 from biosfa.typing import Arrays
 
-KEY = "biosfa"  # the entry of the metadata that holds ours
+KEY = "biosfa"  # the metadata entry that holds the header
 SCHEMA = 3
-TYPES = ("F64", "F32", "I64")  # of arrays, as safetensors calls them, which has some that numpy does not know
+TYPES = ("F64", "F32", "I64")  # allowed types of arrays; safetensors has others that numpy does not know
 
 
 class Model(NamedTuple):
@@ -33,24 +33,24 @@ class Model(NamedTuple):
 
 
 def write_model(path: str | os.PathLike[str], model: Model) -> None:
-    """Write a model so that a crash at any moment leaves either the old file or the new one, whole."""
+    """Write a model. A crash at any moment leaves either the old file or the new one, complete."""
     arrays = {name: np.asarray(array, order="C") for name, array in model.arrays.items()}
     header = {"schema": SCHEMA, "kind": model.kind, "settings": model.settings}
     header["digest"] = _digest(header, arrays)
-    # one entry only: safetensors writes several in random order, and equal models should give equal files
+    # only one entry: safetensors writes several in random order, but equal models should give equal files
     content = save(arrays, metadata={KEY: json.dumps(header, sort_keys=True)})
     replace_file(Path(path), lambda file: file.write(content))
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model and check that it is whole.
+    """Return the content of a model file, after checking that it is complete.
 
     Raises
     ------
     ModelFileError
-        If the file is damaged, not a model, or of a newer schema.
+        If the file is damaged, is not a model, or has another schema.
     """
-    with open(path, "rb"):  # a missing or unreadable file is an OSError that says so
+    with open(path, "rb"):  # raises a clear OSError if the file is missing or cannot be read
         pass
     name = os.fspath(path)
     try:
@@ -69,8 +69,8 @@ def read_model(path: str | os.PathLike[str]) -> Model:
         raise ModelFileError(f"{name} is damaged: its header cannot be read") from None
     if schema != SCHEMA:
         older = isinstance(schema, int) and schema < SCHEMA
-        advice = "fit the model anew" if older else "upgrade biosfa"
-        raise ModelFileError(f"{name} has schema {schema!r}, and this version of biosfa reads {SCHEMA}: {advice}")
+        advice = "fit the model again" if older else "upgrade biosfa"
+        raise ModelFileError(f"{name} has schema {schema!r}, but this version of biosfa reads {SCHEMA}: {advice}")
     if digest != found:
         raise ModelFileError(f"{name} was altered or is damaged: its digest does not match its content")
     kind, settings = header.get("kind"), header.get("settings")
@@ -81,9 +81,9 @@ def read_model(path: str | os.PathLike[str]) -> Model:
 
 @contextmanager
 def damage_is_an_error(name: str) -> Iterator[None]:
-    """Turn whatever goes wrong with the content of a file into ModelFileError: a file may hold anything.
+    """Turn errors about the content of a file into ModelFileError, because a file may contain anything.
 
-    What is not about its content, such as an input that has gone or memory that is not there, stays as it is.
+    Other errors, such as a missing input or too little memory, are not changed.
     """
     try:
         yield
@@ -94,7 +94,6 @@ def damage_is_an_error(name: str) -> Iterator[None]:
 
 
 def _read_arrays(name: str, file: Any) -> Arrays:
-    """All arrays of an open file."""
     arrays: Arrays = {}
     for array_name in file.keys():  # noqa: SIM118 (not a mapping)
         dtype = file.get_slice(array_name).get_dtype()
@@ -105,7 +104,7 @@ def _read_arrays(name: str, file: Any) -> Arrays:
 
 
 def _digest(header: dict[str, Any], arrays: Arrays) -> str:
-    """SHA-256 of the header and of every array's name, type, shape and bytes."""
+    """Return the SHA-256 of the header and of the name, type, shape and bytes of every array."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
         array = arrays[name]

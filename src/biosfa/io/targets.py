@@ -1,4 +1,4 @@
-"""Where results are written to: links are followed, what is read is left alone, special files are refused."""
+"""Checks of the place where results are written: links are followed, inputs and special files are refused."""
 
 import os
 import stat
@@ -11,7 +11,7 @@ from typing import BinaryIO
 from biosfa.exceptions import OutputError
 
 STANDARD_OUTPUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
-MOST_LINKS = 40  # one after the other, as Linux allows
+MOST_LINKS = 40  # the longest chain of links, as on Linux
 SPECIAL = {
     stat.S_IFIFO: "a FIFO",
     stat.S_IFSOCK: "a socket",
@@ -21,14 +21,14 @@ SPECIAL = {
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a name is ``/dev/stdout`` or ``/dev/null``, or links to them: what is written there replaces nothing."""
+    """Return whether a path is ``/dev/stdout`` or ``/dev/null``, or a link to them. Writing there replaces no file."""
     return _is_standard_output(path) or _is_null(path)
 
 
 @contextmanager
 def stream_to(path: Path | None) -> Iterator[BinaryIO]:
     """Open a stream for writing; None is standard output."""
-    if path is None or _is_standard_output(path):  # which is open, and may be a file that has something in it
+    if path is None or _is_standard_output(path):  # already open; it may be a file that has content
         yield sys.stdout.buffer
         sys.stdout.flush()
     else:
@@ -37,16 +37,16 @@ def stream_to(path: Path | None) -> Iterator[BinaryIO]:
 
 
 def destination(path: Path) -> Path:
-    """The file, or folder, that a name stands for once links are followed; it need not exist.
+    """Return the file or folder that a path points to after all links. It need not exist.
 
     Raises
     ------
     OutputError
-        If it is something else than a file or a folder.
+        If it is neither a file nor a folder.
     """
     target = Path(os.path.realpath(path))
     try:
-        kind = stat.S_IFMT(path.stat().st_mode)  # of the name as it is given: pipes have none of their own
+        kind = stat.S_IFMT(path.stat().st_mode)  # of the given path: the real path of a pipe does not exist
     except FileNotFoundError:
         return target
     if kind in SPECIAL:
@@ -55,14 +55,14 @@ def destination(path: Path) -> Path:
 
 
 def check_target(out: Path, read: Iterable[str | os.PathLike[str]] = (), *, folder: bool = False) -> None:
-    """Raise OutputError if results cannot be written to a place, or if they would replace something that is read.
+    """Raise OutputError if results cannot be written to a path, or if they would replace an input.
 
     Parameters
     ----------
     out : Path
-        The place.
+        The path.
     read : paths, optional
-        All files that are read, and folders that are read as one, such as Zarr stores.
+        The inputs: files, and folders that are read as one array, such as Zarr stores.
     folder : bool, default=False
         Whether the results may be a folder.
     """
@@ -72,12 +72,12 @@ def check_target(out: Path, read: Iterable[str | os.PathLike[str]] = (), *, fold
     if not folder and target.is_dir():
         raise OutputError(f"{out} is a folder: give the name of a file with --out")
     if not target.parent.is_dir():
-        raise OutputError(f"the folder {target.parent} does not exist")
+        raise OutputError(f"the folder {target.parent} does not exist: create it, or choose another place with --out")
     refuse_inputs(out, read)
 
 
 def refuse_inputs(out: Path, read: Iterable[str | os.PathLike[str]]) -> None:
-    """Raise OutputError if a place is one of the files, or folders, that are read, or within one, or around one."""
+    """Raise OutputError if a path is one of the inputs, lies within one, or contains one."""
     target = Path(os.path.realpath(out))
     advice = "choose another name with --out"
     for name in read:

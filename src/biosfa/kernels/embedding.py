@@ -1,4 +1,4 @@
-"""Delay embedding: which rows have all their delays, and the rows themselves."""
+"""Delay embedding: which rows have all their delays, and their delay vectors."""
 
 import numpy as np
 

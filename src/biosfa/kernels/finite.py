@@ -1,4 +1,4 @@
-"""Whether numbers are numbers."""
+"""Fast checks for NaN, infinity and extreme values."""
 
 from biosfa.kernels.jit import jit
 from biosfa.typing import FloatArray

@@ -1,4 +1,4 @@
-"""The one set of Numba options every compiled kernel uses."""
+"""The Numba options that all compiled kernels use."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""How exactly to compute."""
+"""The choice of the precision of products."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Algorithms 1 and 2 of the paper and their variants, literally: slow, and the oracle of every fast kernel.
+"""Algorithms 1 and 2 of the paper and their variants, exactly as written: slow, and the reference of every fast kernel.
 
-Nothing is carried that could be computed: M is solved anew at every step, the mean is taken over all samples so far,
-the moments are sums over stored currents. Listing and equation numbers are those of Lipshutz et al. (2020). Their
+Nothing is updated that can be computed: M is solved again at every step, the mean is taken over all samples so far, the
+moments are sums over stored currents. Listing and equation numbers are those of Lipshutz et al. (2020). Their
 Algorithm 2 prints ``2η(ȳ − a)xᵀ``; its derivation, the network figure and the element-wise rule have
 ``2η(2ȳ − a)xᵀ``, and only that one gives white outputs.
 """

@@ -1,7 +1,7 @@
 """The rivals that the paper names, sample by sample: Incremental SFA, online generalized eigenvectors, the trace rule.
 
-All of them keep running moments of their outputs, so that order and slowness of the features can be
-read from them: S of the outputs a, D of their difference under the same weights.
+All of them keep running moments of their outputs: S of the outputs a, and D of their differences under the same
+weights. The order and the slowness of the features are computed from these.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Running moments of outputs: S of the outputs and D of their differences have weights of their own."""
+"""Running moments of outputs: the weights of S, of the outputs, and of D, of their differences."""
 
 # Entries of the total weights of S and D. An episode's first sample has no difference.
 CURRENT = 0

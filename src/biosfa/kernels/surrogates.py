@@ -1,4 +1,4 @@
-"""Surrogates: samples that keep some properties of a recording and lose the one that is asked about."""
+"""Surrogates: samples that keep some properties of a recording, but not the one that is tested."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ LARGEST_JUMP = 0.01
 
 
 def phase_randomised(X: FloatArray, lengths: IntArray, rng: np.random.Generator) -> Float64Array:
-    """Columns with the spectra that they have, and with phases of their own (Theiler et al. 1992).
+    """Return columns with the same spectra and with random phases (Theiler et al. 1992).
 
-    Every column stays as slow as it is by itself; what the columns have in common is lost. Episodes, whose lengths are
-    given, are treated one by one.
+    The slowness of every single column stays the same, but columns no longer share anything. ``lengths`` has the number
+    of rows of each episode; episodes are treated one by one.
     """
     surrogate = np.empty(X.shape)
     begin = 0

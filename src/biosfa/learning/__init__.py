@@ -1,4 +1,4 @@
-"""How networks learn: their rates, their state from one sample to the next, and what can be read from it."""
+"""Networks while they learn: their learning rates, their state, and measurements of their progress."""
 
 from biosfa.learning._events import next_event
 from biosfa.learning._gauge import Gauge, Steps

@@ -1,17 +1,21 @@
-"""When to do what is not done for every sample: a function of the absolute index, so that chunks change nothing."""
+"""The schedule of work that is not done for every sample.
+
+It depends only on the number of samples seen, so that the result does not depend on how a stream is cut into chunks.
+"""
 
 from bisect import bisect_right
 from functools import lru_cache
 
-# Events are listed up to here, far beyond the length of any stream, and are equally spaced from there on.
+# Events are listed up to this number of samples, far beyond the length of any stream. Then they are equally spaced.
 FARTHEST = 2.0**62
 
 
 def next_event(n_seen: int, *, first: int, grid: int, growth: float, window: float) -> int:
-    """The smallest number of samples after ``n_seen`` at which something is due.
+    """Return the number of samples at which the first event after ``n_seen`` is due.
 
-    Events begin at ``first``, double up to ``grid``, and are multiples of it from there on, the next one after a share
-    ``growth`` of the samples that count by then. It takes the same time anywhere in a stream.
+    The first event is at ``first``. The number of samples doubles from one event to the next, up to ``grid``. Later
+    events are at multiples of ``grid``: each follows the last one after the share ``growth`` of the samples seen, or of
+    ``window`` if that is fewer. The function takes the same time anywhere in a stream.
     """
     window = min(window, FARTHEST)
     growing = _growing_events(first, grid, growth, window)
@@ -24,7 +28,7 @@ def next_event(n_seen: int, *, first: int, grid: int, growth: float, window: flo
 
 @lru_cache(maxsize=64)
 def _growing_events(first: int, grid: int, growth: float, window: float) -> tuple[int, ...]:
-    """All events up to the first that is not before ``window``: from there on they are equally spaced."""
+    """Return all events up to the first one at or after ``window``; later ones are equally spaced."""
     events = [first]
     while events[-1] < window:
         due = events[-1]

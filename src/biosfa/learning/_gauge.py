@@ -1,7 +1,7 @@
-"""The present weights of a network, measured on recent pairs of samples.
+"""Measurements of the present weights of a network on recent pairs of samples.
 
-What a network averages while it learns belongs to weights that it no longer has. Pairs of samples do not: what the
-weights make of them now is what :meth:`transform` would.
+Averages that a network collects while it learns belong to weights that it no longer has. The outputs of the present
+weights on stored pairs of samples are those that ``transform`` would give.
 """
 
 from collections.abc import Callable
@@ -21,15 +21,16 @@ from biosfa.validation import checked_array
 
 Expand = Callable[[FloatArray], FloatArray]
 
-# Weights are kept whenever a quarter of the stream has come since the last time, from the first so many samples on.
+# Weights are stored after GRID samples, and then whenever the stream has grown by a third: the weights that were stored
+# last are at most a quarter of the stream old.
 GRID, QUARTER = 64, 1 / 3
 
 
 class Reading(NamedTuple):
-    """What the present weights make of recent pairs."""
+    """Measurements of the present weights on recent pairs."""
 
     readout: Readout  # slow features within the span of the weights, their order and slowness
-    constraint_error: float  # ‖⟨yyᵀ⟩ − I‖²/k of the outputs y = M⁻¹Wx; NaN where y ≥ 0, which is never white
+    constraint_error: float  # ‖⟨yyᵀ⟩ − I‖²/k of the outputs y = M⁻¹Wx; NaN if y ≥ 0, which is never white
 
 
 class Steps(NamedTuple):
@@ -38,10 +39,10 @@ class Steps(NamedTuple):
     x: FloatArray  # (n, m), or (n, P, m) for parallel streams
     starts: BoolArray  # (n,) whether a step begins an episode
     rates: RowRates
-    unexpanded: Rows  # gives some of the samples as they were before the expansion
+    unexpanded: Rows  # returns some of the samples as they were before the expansion
 
     def part(self, begin: int, end: int) -> "Steps":
-        """Some of the steps."""
+        """Return the steps from ``begin`` to ``end``."""
         if begin == 0 and end == len(self.x):
             return self
         rows = slice(begin, end)
@@ -53,14 +54,14 @@ def _from(rows: Rows, begin: int, steps: int | IntArray) -> FloatArray:
 
 
 class Gauge:
-    """Keeps pairs of samples, and earlier weights, of a network that learns, and measures the network when asked.
+    """Lets a network learn, stores pairs of samples and earlier weights, and measures the network on request.
 
     Parameters
     ----------
     network : Network
-        What learns.
+        The network.
     pairs : Pairs
-        Recent samples.
+        The store of recent samples.
     """
 
     def __init__(self, network: Network, pairs: Pairs) -> None:
@@ -70,18 +71,18 @@ class Gauge:
             (2, network.k, network.n_features), network.dtype
         )  # weights, those of longer ago first
         self._due = self._next_event()
-        self._read: tuple[int, Reading] | None = None  # what was read last, and after how many samples
+        self._read: tuple[int, Reading] | None = None  # the last measurement, and its number of samples
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_read": None}  # what can be read is not part of the state
+        return {**self.__dict__, "_read": None}  # a measurement can be repeated: it is not part of the state
 
     def _next_event(self) -> int:
-        """The number of samples at which the weights are kept next."""
+        """Return the number of samples at which the weights are stored next."""
         network = self.network
         return next_event(network.n_samples, first=GRID, grid=GRID, growth=QUARTER, window=network.mode.window)
 
     def advance(self, steps: Steps) -> None:
-        """Let the network learn from some steps."""
+        """Let the network learn from these steps."""
         begin, n_steps = 0, len(steps.x)
         while begin < n_steps:
             end = min(n_steps, begin + self._due - self.network.n_samples)
@@ -94,11 +95,11 @@ class Gauge:
         n_samples, n_updates = network.n_samples, network.n_updates
         try:
             network.advance(steps.x, steps.starts, steps.rates)
-        finally:  # it may have stopped on the way
+        finally:  # the network may have stopped before the last step
             self.pairs.take(steps.unexpanded, steps.starts[: network.n_samples - n_samples], n_updates)
 
     def advance_one(self, sample: FloatArray) -> bool:
-        """Let the network learn from one sample, which has no expansion; see :class:`Network`."""
+        """Let the network learn from one sample without an expansion; see :meth:`Network.advance_one`."""
         learned = self.network.advance_one(sample)
         if learned:
             self.pairs.take_one(sample, self.network.n_updates)
@@ -111,7 +112,10 @@ class Gauge:
             self._due = self._next_event()
 
     def read(self, expand: Expand) -> Reading:
-        """Measure the weights, once per change; published by one assignment, so that several threads may ask."""
+        """Return the measurement of the present weights, made once per change of the weights.
+
+        One assignment publishes it, so that several threads may read.
+        """
         read = self._read
         if read is None or read[0] != self.network.n_samples:
             read = self.network.n_samples, self._measure(expand)
@@ -126,37 +130,37 @@ class Gauge:
         return Reading(read_out(network.k, moments, W), constraint_error(moments, network))
 
     def earlier_weights(self) -> FloatArray | None:
-        """Weights of between a quarter and a half of the stream ago; None if it is too short."""
+        """Return the weights of between a quarter and a half of the stream ago; None if the stream is too short."""
         return self._earlier[0] if self._earlier[0].any() else None
 
     def arrays(self) -> Arrays:
-        """The state besides that of the network: these very arrays."""
+        """Return the arrays of the state, without those of the network (no copies)."""
         return {"earlier_weights": self._earlier, **self.pairs.arrays()}
 
     def restore(self, arrays: Arrays) -> None:
-        """Take a state that :meth:`arrays` gave, beside that of the network.
+        """Restore a state that :meth:`arrays` returned, after that of the network.
 
         Raises
         ------
         ValueError
-            If it is that of another network.
+            If it is the state of another network.
         """
         own = self.arrays()
         if set(own) != set(arrays):
-            raise ValueError(f"its arrays are {sorted(arrays)} where {sorted(own)} are needed")
+            raise ValueError(f"its arrays are {sorted(arrays)}, but {sorted(own)} are needed")
         for name, array in own.items():
             array[...] = checked_array(name, arrays, array.shape, array.dtype)
         self.pairs.resume(self.network.n_updates)
         self._due = self._next_event()
 
     def expanded(self, expand: Expand) -> Float64Array:
-        """The pairs as the network saw them, centred: the first samples of all of them, then the second ones."""
+        """Return the pairs, expanded and centred: the first samples of all pairs, then the second ones."""
         centred: Float64Array = expand(self.pairs.recent(self.network.n_updates)) - self.network.mean
         return centred
 
 
 def constraint_error(moments: PairMoments, network: Network) -> float:
-    """‖⟨yyᵀ⟩ − I‖²/k of the outputs y = M⁻¹a, from the moments of the currents a = Wx."""
+    """Return ‖⟨yyᵀ⟩ − I‖²/k of the outputs y = M⁻¹a, from the moments of the currents a = Wx."""
     if not moments.weights.all() or is_nonnegative(network.mode.rule):
         return float("nan")
     M = network.M

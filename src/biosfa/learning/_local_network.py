@@ -1,4 +1,4 @@
-"""The paper's network while it learns: its state, and which kernel moves it on."""
+"""The paper's network while it learns: its state, and the choice of the kernel that updates it."""
 
 import math
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ from biosfa.learning._rates import AutomaticRates, GivenRates, Rates, RowRates
 from biosfa.learning._units import Units
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 
-# Weights above which the blocked kernel is the faster one, and rows below which it is not worth its set-up (measured).
+# The blocked kernel is faster for at least this number of weights and of rows (measured).
 BLOCKED_WEIGHTS = 4096
 BLOCKED_ROWS = 16
 
-# A sample larger than this, in units that are not known yet, has a square that overflows, or nearly so.
+# The square of a larger sample, in units that are not known yet, could overflow.
 LARGEST = 1e140
 
 
@@ -53,7 +53,7 @@ class LocalNetwork(Network):
         self._due = 0 if self.automatic is None else self.automatic.next_look(0)  # samples at the next look
 
     def configure(self, mode: Mode, rates: Rates) -> None:
-        """Go on in another mode and with other rates, which know what the stream has shown so far."""
+        """Continue in another mode and with other rates, which take over what the old ones know about the stream."""
         super().configure(mode, rates)
         if self.automatic is not None and isinstance(rates, AutomaticRates):
             rates.take_over(self.automatic)
@@ -61,42 +61,42 @@ class LocalNetwork(Network):
 
     @property
     def W(self) -> FloatArray:
-        """Feedforward weights of the input as it comes: without padding, and without the scales of relative mode."""
+        """Feedforward weights for the unscaled input, without padding."""
         W = self.state.W[:, : self.n_features]
         if self.automatic is None:
             return W
         return W * (self._loudness() * self.automatic.units.scale).astype(W.dtype)
 
     def _loudness(self) -> float:
-        """Factor that brings the input to unit mean variance."""
+        """Return the factor that scales the input to unit mean variance."""
         power = float(self.state.mean_power[0])
         return math.sqrt(self.n_features * math.sqrt(self.n_streams) / power) if power > 0.0 else 1.0
 
     @property
     def M(self) -> Float64Array:
-        """Lateral weights, or what the interneurons make of theirs."""
+        """Lateral weights M, or LLᵀ for a network with interneurons."""
         return self.state.L @ self.state.L.T if has_interneurons(self.mode.rule) else self.state.M
 
     @property
     def mean(self) -> Float64Array:
-        """Running mean of the input, without padding."""
+        """Running mean of the unscaled input, without padding."""
         mean = self.state.mean[: self.n_features]
         return mean if self.automatic is None or not self.mode.center else self.automatic.units.undo(mean)
 
     def arrays(self) -> Mapping[str, np.ndarray]:
-        """The state: these very arrays."""
+        """Return the arrays of the state (no copies)."""
         arrays = self.state._asdict()
         del arrays["M" if has_interneurons(self.mode.rule) else "L"]
         return arrays if self.automatic is None else {**arrays, **self.automatic.arrays()}
 
     def restore(self, arrays: Arrays, n_samples: int, n_updates: int) -> None:
-        """Take a state; see :class:`Network`."""
+        """Restore a state; see :meth:`Network.restore`."""
         super().restore(arrays, n_samples, n_updates)
         if self.automatic is not None:
             self._due = self.automatic.next_look(n_samples)
 
     def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
-        """Learn from samples; see :class:`Network`."""
+        """Learn from samples; see :meth:`Network.advance`."""
         if self.automatic is None:
             self._advance(raw, starts, *rates.now())
             return
@@ -106,7 +106,7 @@ class LocalNetwork(Network):
             part = slice(begin, end)
             eta, rate = rates.part(part).now()
             before = self.n_samples
-            # where units are not known yet, they do not make a large sample harmless
+            # a large sample is not yet scaled down if the units are not known
             fits = raw[part] if units.settled() else raw[part][: steps_within(raw[part], LARGEST)]
             try:
                 self._advance(units.apply(fits), starts[part][: len(fits)], eta[: len(fits)], rate[: len(fits)])
@@ -126,7 +126,7 @@ class LocalNetwork(Network):
             self.raise_divergence(raw[done], float(eta[: done + 1].max()))
 
     def _look(self, rates: AutomaticRates) -> None:
-        """See how much each column of the input varies, and how much the input does along the weights."""
+        """Measure the variance of each column and of the input along the weights, and adapt the automatic rates."""
         state = self.state
         self._due = rates.next_look(self.n_samples)
         if not rates.units.settled():
@@ -140,13 +140,13 @@ class LocalNetwork(Network):
         rates.look(power, weights, np.linalg.eigvalsh(M), self.n_samples)
 
     def _renew_units(self, units: Units) -> None:
-        """Go on in the units of what was seen by now; the network computes what it did."""
+        """Change to units from all samples seen so far, without changing the outputs of the network."""
         state, m = self.state, self.n_features
         loudness, scale = self._loudness(), units.scale.copy()
         power = units.renew(center=self.mode.center)
         if power > 0.0:
             state.mean_power[0] = power * math.sqrt(self.n_streams)
-        if scale.any():  # else mean and weights are those they began with
+        if scale.any():  # otherwise mean and weights still have their initial values
             ratio = units.scale / scale
             state.mean[:m] *= ratio
             ratio *= self._loudness() / loudness
@@ -156,7 +156,7 @@ class LocalNetwork(Network):
             state.mean[:m] = units.column_mean * units.scale
 
     def advance_one(self, sample: FloatArray) -> bool:
-        """Learn from one sample; see :class:`Network`."""
+        """Learn from one sample; see :meth:`Network.advance_one`."""
         eta, rate = self.rates.at(self.n_updates + 1)
         scaled = sample if self.automatic is None else self.automatic.units.apply(sample)
         if not sequential.learn_one(scaled, eta, rate, self.n_samples, self.mode, self.state):
@@ -170,8 +170,8 @@ class LocalNetwork(Network):
         return True
 
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
-        """Raise DivergenceError for a sample that was not learned from."""
-        if self.automatic is not None:  # a sample so large that it makes the mean itself
+        """Raise DivergenceError for a sample at which the network diverges."""
+        if self.automatic is not None:  # the sample is so large that it dominates the mean power
             power = self.n_features * np.sqrt(self.n_streams) * (self.n_samples + 1)
         else:
             with np.errstate(over="ignore"):
@@ -187,11 +187,11 @@ class LocalNetwork(Network):
         return blocked
 
     def effective_rate(self) -> float:
-        """η, or η/(1 + 2η⟨‖x‖²⟩) for the normalised step."""
+        """Return the last η, or η/(1 + 2η⟨‖x‖²⟩) for the normalised step."""
         eta = self.last_rate()
         power = float(self.state.mean_power[0]) if self.automatic is None else self.n_features
         return eta / (1.0 + 2.0 * eta * power) if self.mode.normalized else eta
 
     def strain(self) -> float:
-        """2η‖x‖² of the largest sample so far, where it matters: 0 for the normalised step."""
+        """Return 2η‖x‖² of the largest sample so far, or 0 for the normalised step, which is always stable."""
         return 0.0 if self.mode.normalized else 2.0 * self.last_rate() * float(self.state.peak_power[0])

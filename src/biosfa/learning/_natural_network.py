@@ -1,4 +1,4 @@
-"""A network that learns by the natural gradient: centring, whitening, and the kernel behind them."""
+"""A network that learns by the natural gradient: it centres and whitens the samples, and calls the kernel."""
 
 from collections.abc import Mapping
 from typing import NoReturn
@@ -16,12 +16,12 @@ from biosfa.learning._readout import read_out
 from biosfa.learning._whitening import build_whitening
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
-# Bytes of samples that are centred and whitened at a time: they stay in the second-level cache.
+# Bytes of samples that are centred and whitened at a time, few enough for the second-level cache.
 PIECE_BYTES = 2**20
 
 
 class NaturalNetwork(Network):
-    """Bio-SFA on input that is whitened on the way; see :mod:`biosfa.kernels.natural`."""
+    """Bio-SFA on whitened input; see :mod:`biosfa.kernels.natural`."""
 
     advice = "Give more samples, use forget= for a stream that changes, and look for outliers"
 
@@ -40,7 +40,7 @@ class NaturalNetwork(Network):
         self.state: natural.NaturalState = natural.initial_state(k, m, n_streams, dtype, rng)
         self._mean = np.zeros(m)
         self.x_prev = np.zeros((n_streams, m), dtype)
-        self.skipped = np.zeros(1)  # silent steps before the stream began to vary
+        self.skipped = np.zeros(1)  # constant steps before the stream began to vary
         self.whitening = build_whitening(m, dtype, mode.window * n_streams, rank, rng)
 
     @property
@@ -52,7 +52,7 @@ class NaturalNetwork(Network):
 
     @property
     def M(self) -> Float64Array:
-        """No lateral weights: the outputs are Wx."""
+        """The identity: the outputs are Wx, without lateral weights."""
         return np.eye(self.k)
 
     @property
@@ -61,12 +61,12 @@ class NaturalNetwork(Network):
         return self._mean
 
     def arrays(self) -> Mapping[str, np.ndarray]:
-        """The state: these very arrays."""
+        """Return the arrays of the state (no copies)."""
         sums = {f"whitening.{name}": array for name, array in self.whitening.arrays().items()}
         return {**self.state._asdict(), "mean": self._mean, "x_prev": self.x_prev, "skipped": self.skipped, **sums}
 
     def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
-        """Learn from samples; see :class:`Network`. M follows from the outputs' slowness: its rate is not used."""
+        """Learn from samples; see :meth:`Network.advance`. M follows from the slowness: its rate is not used."""
         P, (eta, _) = self.n_streams, rates.now()
         rows = raw.reshape(-1, self.n_features)
         steps = self._steps_before_overflow(rows)
@@ -78,13 +78,13 @@ class NaturalNetwork(Network):
             self.raise_divergence(rows[steps * P], float(eta[: steps + 1].max()))
 
     def _steps_before_overflow(self, rows: FloatArray) -> int:
-        """Whole steps before the first sample so large that its square, in whitened units, is not a number."""
+        """Return the number of whole steps before the first sample whose square overflows in whitened units."""
         limit = float(np.sqrt(np.finfo(self.dtype).max / self.n_features)) * 1e-3
         loudest = max(1.0, float(self.whitening.scale.max(initial=0.0)))
         return steps_within(rows, limit / loudest) // self.n_streams
 
     def _silent_steps(self, rows: FloatArray) -> int:
-        """Steps at the very beginning that do not vary: they teach nothing, and do not count."""
+        """Return the number of constant steps at the beginning of the stream. They are not learned and not counted."""
         P = self.n_streams
         if self.n_samples > self.skipped[0]:
             return 0
@@ -121,14 +121,14 @@ class NaturalNetwork(Network):
         natural.learn(Z, starts, eta, seen, self.k, mode, self.state)
 
     def _refresh(self) -> None:
-        """Whiten with what was seen by now; the network computes what it did, but for its M."""
+        """Update the whitening from all samples seen so far, without changing the outputs of the network."""
         whitening, state = self.whitening, self.state
         average, current = whitening.weights_of_input(state.W_mean), whitening.weights_of_input(state.W)
         silent = not whitening.scale.any()
         whitening.refresh()
         if not whitening.scale.any():
             return
-        if not silent:  # else the weights are those they began with
+        if not silent:  # otherwise the weights still have their initial values
             state.W_mean[:] = whitening.weights_of_white(average)
             state.W[:] = whitening.weights_of_white(current)
         natural.orthogonalise(state.W, state.M)
@@ -136,8 +136,8 @@ class NaturalNetwork(Network):
         state.v_prev[:] = state.z_prev @ state.W_mean.T
 
     def advance_one(self, sample: FloatArray) -> bool:
-        """Learn from one sample; see :class:`Network`."""
-        if not np.isfinite(sample).all():  # else it would be in the sums before it is noticed
+        """Learn from one sample; see :meth:`Network.advance_one`."""
+        if not np.isfinite(sample).all():  # checked here, before the sample is added to the sums
             return False
         continues = np.zeros(1, np.bool_)
         try:
@@ -151,10 +151,10 @@ class NaturalNetwork(Network):
         raise DivergenceError(self.n_updates + 1, eta, np.inf)
 
     def last_rate(self) -> float:
-        """η of the last update, or of the open block."""
+        """Return η of the last update, or of the current block."""
         return 1.0 / float(self.state.inverse_rate[0]) if self.mode.relative else super().last_rate()
 
     def effective_rate(self) -> float:
-        """η, or η/(1 + 2η m) for the normalised step."""
+        """Return the last η, or η/(1 + 2η m) for the normalised step."""
         eta = self.last_rate()
         return eta / (1.0 + 2.0 * eta * self.n_features) if self.mode.normalized else eta

@@ -1,4 +1,4 @@
-"""What every network is while it learns: a state, a way to move it on, and what can be read from it."""
+"""Base class of networks while they learn: a state, methods that update it, and its readable values."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ class Network(ABC):
     """A network with k outputs and m inputs that learns from P parallel streams."""
 
     state: State | NaturalState
-    advice: str  # what to do if it does not converge
+    advice: str  # for users whose network does not converge
     mode: Mode
     rates: Rates
     n_samples: int  # rows seen, or steps of parallel streams
@@ -35,13 +35,13 @@ class Network(ABC):
         self.n_updates = 0
 
     def configure(self, mode: Mode, rates: Rates) -> None:
-        """Go on in another mode and with other rates."""
+        """Continue in another mode and with other rates."""
         self.mode, self.rates = mode, rates
 
     @property
     @abstractmethod
     def W(self) -> FloatArray:
-        """Feedforward weights of the input as it comes."""
+        """Feedforward weights for the unscaled input."""
 
     @property
     @abstractmethod
@@ -54,12 +54,12 @@ class Network(ABC):
         """Running mean of the input."""
 
     def plan(self, starts: BoolArray) -> RowRates:
-        """The rates of rows to come.
+        """Return the rates for the next rows; ``starts`` says which of them begin an episode.
 
         Raises
         ------
         ValueError
-            If one of them makes no sense.
+            If one of the rates is invalid.
         """
         return self.rates.over(self.n_updates + 1, starts)
 
@@ -70,53 +70,56 @@ class Network(ABC):
         Raises
         ------
         DivergenceError
-            If the network leaves its stable region; its state is then the one before that sample.
+            If the weights diverge. The network then has the state before that sample.
         """
 
     @abstractmethod
     def advance_one(self, sample: FloatArray) -> bool:
-        """Learn from one sample that continues the episode; False if the network would diverge, or it is not finite."""
+        """Learn from one sample that continues the episode.
+
+        Return False, and learn nothing, if the sample is not finite or the network would diverge.
+        """
 
     def last_rate(self) -> float:
-        """η of the last update."""
+        """Return η of the last update."""
         return self.rates.at(max(1, self.n_updates))[0]
 
     @abstractmethod
     def effective_rate(self) -> float:
-        """What the last rate came to for a sample of mean power."""
+        """Return the last rate as the normalised step shortens it for a sample of mean power."""
 
     def strain(self) -> float:
-        """2η‖x‖² of the largest sample so far, where it matters: 0 for the normalised step."""
+        """Return 2η‖x‖² of the largest sample so far, or 0 if the step is always stable."""
         return 0.0
 
     @abstractmethod
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
-        """Raise DivergenceError for a sample that was not learned from."""
+        """Raise DivergenceError for a sample at which the network diverges."""
 
     @abstractmethod
     def arrays(self) -> Mapping[str, np.ndarray]:
-        """The state: these very arrays."""
+        """Return the arrays of the state (no copies)."""
 
     def restore(self, arrays: Arrays, n_samples: int, n_updates: int) -> None:
-        """Take a state that :meth:`arrays` gave, and how many samples and updates led to it.
+        """Restore a state that :meth:`arrays` returned after this number of samples and updates.
 
         Raises
         ------
         ValueError
-            If it is that of another network.
+            If it is the state of another network.
         """
         own = self.arrays()
         if set(own) != set(arrays):
-            raise ValueError(f"its arrays are {sorted(arrays)} where {sorted(own)} are needed")
+            raise ValueError(f"its arrays are {sorted(arrays)}, but {sorted(own)} are needed")
         for name, array in own.items():
             array[...] = checked_array(name, arrays, array.shape, array.dtype)
         if not 0 <= n_updates <= n_samples:
-            raise ValueError(f"{n_updates} updates from {n_samples} samples")
+            raise ValueError(f"it has {n_updates} updates for {n_samples} samples, which is not possible")
         self.n_samples, self.n_updates = n_samples, n_updates
 
 
 def steps_within(raw: FloatArray, limit: float) -> int:
-    """Rows, or steps of parallel streams, before the first that has an entry beyond the limit."""
+    """Return the number of rows, or steps of parallel streams, before the first one with an entry beyond the limit."""
     largest = np.abs(raw).max(axis=tuple(range(1, raw.ndim)), initial=0.0)
     large = largest > min(limit, float(np.finfo(raw.dtype).max))
     return int(np.argmax(large)) if large.any() else len(raw)

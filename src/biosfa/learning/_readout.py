@@ -1,4 +1,4 @@
-"""Slow features from moments of a network's outputs: running ones, or those over some pairs of samples."""
+"""Slow features from moments of the outputs of a network: running moments, or moments over pairs of samples."""
 
 from typing import NamedTuple, Protocol
 
@@ -11,22 +11,22 @@ from biosfa.typing import Float64Array, FloatArray
 
 
 class Readout(NamedTuple):
-    """Slow features of a network, in order of slowness. Its arrays cannot be written to."""
+    """Slow features of a network, the slowest first."""
 
     components: Float64Array  # (k, m)
-    delta_values: Float64Array  # (k,), NaN where the input had no variance left
+    delta_values: Float64Array  # (k,), NaN if the rank of the input is too low for this feature
 
 
 class OutputMoments(Protocol):
-    """What knows weighted sums over its outputs, and over their differences."""
+    """Weighted sums over the outputs a of a network, and over their differences."""
 
     @property
     def S(self) -> Float64Array:
-        """Σaaᵀ."""
+        """Weighted sum Σaaᵀ."""
 
     @property
     def D(self) -> Float64Array:
-        """Σȧȧᵀ."""
+        """Weighted sum Σȧȧᵀ over the differences ȧ."""
 
     @property
     def weights(self) -> Float64Array:
@@ -42,25 +42,25 @@ class PairMoments(NamedTuple):
 
     @classmethod
     def of(cls, Y: FloatArray) -> "PairMoments":
-        """Those of outputs (2R, k): the first samples of R pairs, then the second ones."""
+        """Return the moments of outputs Y of shape (2R, k): the first samples of R pairs, then the second ones."""
         n_pairs = len(Y) // 2
         Y = Y.astype(np.float64, copy=False)
         change = Y[n_pairs:] - Y[:n_pairs]
         return cls(0.5 * (Y.T @ Y), change.T @ change, np.full(2, float(n_pairs)))
 
     def within(self, W: FloatArray) -> "PairMoments":
-        """Those of the outputs W y."""
+        """Return the moments of the outputs W y."""
         W = W.astype(np.float64, copy=False)
         return PairMoments(W @ self.S @ W.T, W @ self.D @ W.T, self.weights)
 
 
 def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike) -> Readout:
-    """The k slowest mixtures of outputs, from weighted sums S and D over their currents and differences of these."""
+    """Return the k slowest mixtures of outputs, from the moments of the outputs; ``dtype`` is that of the weights."""
     S, D, weights = state.S, state.D, state.weights
     mixtures, delta_values = np.zeros((k, len(S))), np.full(k, np.nan)
-    # rounding of W in its own precision, squared as all in S, or of the eigenvalues in theirs
+    # rounding errors of W, which are squared in S, or of the eigenvalues in float64
     tolerance = 100 * len(S) * max(float(np.finfo(dtype).eps) ** 2, float(np.finfo(np.float64).eps))
-    loud = np.diag(S) > tolerance * np.diag(S).max()  # other outputs are nothing but rounding
+    loud = np.diag(S) > tolerance * np.diag(S).max()  # the other outputs are rounding errors
     if loud.any() and weights[DIFFERENCE] > 0.0:
         S, D = S[np.ix_(loud, loud)] / weights[CURRENT], D[np.ix_(loud, loud)] / weights[DIFFERENCE]
         solution = slow_directions(S, D, n_components=k, tolerance=tolerance)
@@ -71,7 +71,7 @@ def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike) -> Readout:
 
 
 def read_out(k: int, state: OutputMoments, W: FloatArray) -> Readout:
-    """The k slowest directions in the span of W."""
+    """Return the k slowest directions in the span of W, as read-only arrays."""
     mixtures, delta_values = solve_readout(k, state, W.dtype)
     components = fixed_signs(mixtures @ W)
     for array in (components, delta_values):

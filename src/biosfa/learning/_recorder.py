@@ -1,4 +1,4 @@
-"""Keeps the weights of a network at certain updates, and how learning went, for curves against samples."""
+"""A recorder of the weights of a network at some updates, for curves of learning."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count, pairwise
@@ -10,30 +10,33 @@ from biosfa.typing import Float64Array, FloatArray, IntArray
 
 
 class Recorder:
-    """Keeps W and M at log-spaced updates, or at those it is told.
+    """Records the weights W and M of a network at some of its updates, by default at log-spaced ones.
 
-    Between them learning costs what it costs without a recorder. Give it to ``fit`` or ``partial_fit`` of
-    :class:`BioSFA` or :class:`OnlineSFA`; the same one for all chunks of a stream.
+    Pass it to ``fit`` or ``partial_fit`` of :class:`BioSFA` or :class:`OnlineSFA`, or to ``fit`` of
+    :class:`OfflineBioSFA`. Use one recorder per network, the same one for all chunks of a stream. It costs time only at
+    the updates that it records.
 
     Parameters
     ----------
     per_decade : int, default=10
-        Updates recorded in each factor of ten: 1, …, 10, 13, 16, 20, 25, 32, …
+        Number of updates to record per factor of ten: 1, …, 10, 13, 16, 20, 25, 32, …
     steps : iterable of int, optional
-        Updates to record instead, in increasing order.
+        Numbers of the updates to record, in increasing order, in place of log-spaced ones.
 
     Attributes
     ----------
     steps : array of shape (n_records,)
-        Updates recorded so far.
+        Numbers of the updates recorded so far.
     W : array of shape (n_records, n_components, m)
-        Feedforward weights after each of them.
+        Feedforward weights after each recorded update.
     M : array of shape (n_records, n_components, n_components)
-        Lateral weights.
+        Lateral weights after each recorded update.
     delta_values : array of shape (n_records, n_components)
-        Slowness of the features, as :meth:`watch` sees it.
-    constraint_error, learning_rate : arrays of shape (n_records,)
-        How far the outputs were from white, and the effective rate.
+        Slowness δ of the features, as ``watch()`` reports it.
+    constraint_error : array of shape (n_records,)
+        How far the outputs are from white, as ``watch()`` reports it.
+    learning_rate : array of shape (n_records,)
+        Effective learning rate, as ``watch()`` reports it.
 
     Examples
     --------
@@ -64,39 +67,40 @@ class Recorder:
 
     @property
     def steps(self) -> IntArray:
-        """Updates recorded so far."""
+        """Numbers of the updates recorded so far."""
         return np.array([step for step, _, _ in self._records], dtype=np.int64)
 
     @property
     def W(self) -> FloatArray:
-        """Feedforward weights after each of them."""
+        """Feedforward weights after each recorded update."""
         return np.array([W for _, W, _ in self._records])
 
     @property
     def M(self) -> Float64Array:
-        """Lateral weights after each of them."""
+        """Lateral weights after each recorded update."""
         return np.array([M for _, _, M in self._records])
 
     @property
     def delta_values(self) -> Float64Array:
-        """Slowness of the features after each of them, as the network saw it."""
+        """Slowness δ of the features after each recorded update."""
         return np.array([watch.delta_values for watch in self._watches])
 
     @property
     def constraint_error(self) -> Float64Array:
-        """How far the outputs were from white after each of them, as the network saw it."""
+        """How far the outputs were from white after each recorded update."""
         return np.array([watch.constraint_error for watch in self._watches])
 
     @property
     def learning_rate(self) -> Float64Array:
-        """Effective learning rate after each of them."""
+        """Effective learning rate after each recorded update."""
         return np.array([watch.learning_rate for watch in self._watches])
 
     def rows_due(self, updates: IntArray) -> Iterator[int]:
-        """Numbers of rows after which to record, where ``updates`` counts the updates made after each row."""
+        """Yield the numbers of rows after which to record; ``updates`` is the number of updates after each row."""
         if self._records and len(updates) and updates[0] < self._records[-1][0]:
             raise ValueError(
-                f"this recorder has followed another network to update {self._records[-1][0]}: give each its own"
+                f"this recorder has already recorded another network, up to update {self._records[-1][0]}: use one "
+                "Recorder per network"
             )
         while self._next is not None and len(updates) and self._next <= updates[-1]:
             row = int(np.searchsorted(updates, self._next)) + 1
@@ -105,18 +109,18 @@ class Recorder:
             self._next = next(self._due, None)
 
     def is_due(self, step: int) -> bool:
-        """Whether to record after this update."""
+        """Return whether to record after this update."""
         return any(self.rows_due(np.array([step])))
 
     def record(self, step: int, W: FloatArray, M: Float64Array, watch: Watch | None = None) -> None:
-        """Keep the weights after an update, and how learning went."""
+        """Store the weights after an update, and the measurements of ``watch()``."""
         self._records.append((step, W, M))
         if watch is not None:
             self._watches.append(watch)
 
 
 def log_spaced(per_decade: int) -> Iterator[int]:
-    """1, 2, … and on without end: whole numbers, evenly spaced on a logarithmic scale where they are dense enough."""
+    """Yield 1, 2, … without end: whole numbers that are evenly spaced on a logarithmic scale, each once."""
     last = 0
     for i in count():
         step = round(10 ** (i / per_decade))

@@ -1,4 +1,4 @@
-"""Learning rates as functions of the number of the update."""
+"""Learning rates as functions of the update number."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -18,7 +18,14 @@ def _check_positive(**values: float) -> None:
 
 @dataclass(frozen=True)
 class InverseTime:
-    """η_t = 1/(a + b t), as in the paper's chaotic time series (there a = 1e4, b = 1e-4).
+    """Learning rate η_t = 1/(a + b t) at update t, as in the paper's chaotic time series.
+
+    Parameters
+    ----------
+    a : float
+        Inverse of the rate at the beginning. The paper has 1e4.
+    b : float
+        Growth of the inverse rate per update. 0 gives a constant rate. The paper has 1e-4.
 
     Examples
     --------
@@ -33,7 +40,7 @@ class InverseTime:
     def __post_init__(self) -> None:
         _check_positive(a=self.a)
         if not (np.isfinite(self.b) and self.b >= 0):
-            raise ValueError(f"b must not be negative; got {self.b!r}")
+            raise ValueError(f"b must be a finite number, at least 0; got {self.b!r}")
 
     def __call__(self, t: Any) -> Any:
         return 1.0 / (self.a + self.b * t)
@@ -41,7 +48,14 @@ class InverseTime:
 
 @dataclass(frozen=True)
 class Annealed:
-    """η_t = α/(1 + t/β), as in the paper's natural images (there α = 5e-6, β = 5e6).
+    """Learning rate η_t = α/(1 + t/β) at update t, as in the paper's natural images.
+
+    Parameters
+    ----------
+    alpha : float
+        Rate α at the beginning. The paper has 5e-6.
+    beta : float
+        Number of updates β after which the rate has halved. The paper has 5e6.
 
     Examples
     --------
@@ -67,7 +81,7 @@ LearningRate: TypeAlias = str | float | Schedule | Callable[[int], float]
 
 
 def rates(learning_rate: LearningRate, first: int, count: int) -> Float64Array:
-    """η_t for t = first, …, first + count − 1, checked."""
+    """Return η_t for t = first, …, first + count − 1, and check that each is finite and not negative."""
     if isinstance(learning_rate, InverseTime):
         return _inverse_time(learning_rate.a, learning_rate.b, first, count)
     if isinstance(learning_rate, Annealed):
@@ -81,7 +95,7 @@ def rates(learning_rate: LearningRate, first: int, count: int) -> Float64Array:
 
 @jit
 def _inverse_time(a: float, b: float, first: int, count: int) -> Float64Array:
-    """1/(a + b t) for t = first, …, in one pass."""
+    """Return 1/(a + b t) for t = first, …, first + count − 1."""
     eta = np.empty(count)
     for i in range(count):
         eta[i] = 1.0 / (a + b * (first + i))
@@ -89,27 +103,27 @@ def _inverse_time(a: float, b: float, first: int, count: int) -> Float64Array:
 
 
 def rate_at(learning_rate: LearningRate, t: int) -> float:
-    """η_t, checked."""
+    """Return η_t, and check that it is finite and not negative."""
     if not callable(learning_rate):
         return float(learning_rate)
     eta = float(learning_rate(t))
     if not 0.0 <= eta < np.inf:
-        raise ValueError(f"learning_rate must give finite numbers, not negative; at update {t} it gave {eta}")
+        raise ValueError(f"learning_rate must return finite numbers of at least 0; at update {t} it returned {eta}")
     return eta
 
 
 def check_learning_rate(learning_rate: object) -> None:
-    """Raise ValueError unless this is "auto", a positive number, a schedule or a callable."""
+    """Raise ValueError if this is not "auto", a positive number, a schedule or a callable."""
     if (isinstance(learning_rate, str) and learning_rate == "auto") or callable(learning_rate):
         return
     number = isinstance(learning_rate, int | float | np.number) and not isinstance(learning_rate, bool)
     if not (number and np.isfinite(learning_rate) and learning_rate > 0):  # type: ignore[operator, call-overload]
         raise ValueError(
             'learning_rate must be "auto", a positive number, a schedule such as InverseTime or Annealed, or a '
-            f"function of the update's number; got {learning_rate!r}"
+            f"function of the update number; got {learning_rate!r}"
         )
 
 
 def describe(schedule: Schedule) -> dict[str, Any]:
-    """A schedule as JSON data."""
+    """Return a schedule as JSON data."""
     return {"name": type(schedule).__name__, **{name: float(value) for name, value in asdict(schedule).items()}}

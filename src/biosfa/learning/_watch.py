@@ -1,4 +1,4 @@
-"""How a network does while it learns, and what to say if something looks wrong."""
+"""Measurements of a network while it learns, and a warning if there is a problem."""
 
 import math
 from dataclasses import dataclass
@@ -12,40 +12,54 @@ from biosfa.learning._network import Network
 from biosfa.learning._readout import PairMoments, solve_readout
 from biosfa.typing import Float64Array, FloatArray
 
-# When a network counts as one that has not converged: its outputs are not white; exact SFA finds slower features; its
-# features were faster a quarter of the stream ago. Chosen on the twenty problems of benchmarks/convergence.py.
+# Limits above which a network has not converged: the constraint error of its outputs; ``excess`` and ``change``, see
+# Watch. Chosen on the twenty problems of benchmarks/convergence.py.
 FAR_FROM_WHITE = 0.3
 FASTER_THAN_EXACT = 0.1
 STILL_CHANGING = 0.15
 
-# Samples per column without which nothing converges.
+# Smallest number of samples per column with which a network can converge.
 FEWEST_PER_COLUMN = 3
 
-# Columns for which exact SFA of the pairs is cheap.
+# Largest number of columns for which exact SFA of the pairs is cheap.
 SOLVABLE_COLUMNS = 512
 
 
 @dataclass(frozen=True)
 class Watch:
-    """How learning goes, measured with the present weights on recent pairs of samples.
+    """Report on how a network learns, returned by ``watch()`` of :class:`BioSFA` and :class:`OnlineSFA`.
+
+    The measurements use the present weights and pairs of recent samples.
 
     Attributes
     ----------
-    n_samples, n_updates : int
-        Samples seen and updates made so far.
+    n_samples : int
+        Number of samples seen so far.
+    n_updates : int
+        Number of updates so far.
     delta_values : array of shape (n_components,)
-        Slowness of the features.
+        Slowness δ of the features.
     constraint_error : float
-        0 for white outputs; NaN for outputs that cannot be negative.
+        How far the outputs are from white: ‖⟨yyᵀ⟩ − I‖²/k. 0 means white. NaN for outputs that cannot be negative.
     excess : float
-        By how much the features are faster than those of exact SFA on the same pairs: 0.2 is a sum of slowness values
-        that is 20% larger. NaN for more than 512 columns, or fewer than 3 samples per column.
+        How much faster the features are than those of exact SFA on the same pairs. 0.2 means that the sum of their
+        δ is 20% larger. NaN for more than 512 columns, or fewer than 3 samples per column.
     change : float
-        By how much they were faster with the weights of a quarter of the stream ago. NaN where the stream is short.
+        How much faster the features were with the weights of a quarter of the stream ago, measured in the same way. NaN
+        if the stream is short.
     learning_rate : float
-        η of the last update, as a sample of mean power shortens it.
+        η of the last update. For the normalised step, η as it applies to a sample of mean power.
     warning : str or None
-        What looks wrong, if anything does.
+        The problem and what to do about it, or None if there is no problem.
+
+    Examples
+    --------
+    >>> from biosfa import OnlineSFA
+    >>> from biosfa.datasets import slow_mixture
+    >>> X = slow_mixture(5000, random_state=0).signal
+    >>> watch = OnlineSFA(1, random_state=0).fit(X).watch()
+    >>> watch.n_samples, watch.n_updates, watch.warning
+    (5000, 4999, None)
     """
 
     n_samples: int
@@ -59,12 +73,12 @@ class Watch:
 
 
 def look(gauge: Gauge, expand: Expand) -> Watch:
-    """Measure a network."""
+    """Return the report on a network."""
     network, reading = gauge.network, gauge.read(expand)
     X = gauge.expanded(expand)
     now = _slowness(reading.readout.components, X)
     earlier, n_columns = gauge.earlier_weights(), network.n_features
-    linear = not is_nonnegative(network.mode.rule)  # else there may be more outputs than dimensions
+    linear = not is_nonnegative(network.mode.rule)  # otherwise there may be more outputs than dimensions
     change = math.nan if earlier is None or not linear else _relative(_slowness(earlier, X), now)
     enough = network.n_samples * network.n_streams >= FEWEST_PER_COLUMN * n_columns
     solvable = linear and enough and n_columns <= SOLVABLE_COLUMNS
@@ -105,19 +119,20 @@ def _warning(network: Network, constraint_error: float, excess: float, change: f
 
 
 def _slowness(W: FloatArray, X: Float64Array) -> float:
-    """Sum of the slowness values of the features in the span of W, over pairs of samples; infinite if one is constant.
+    """Return the sum of the slowness values of the features in the span of W; infinite if one is constant.
 
-    These are decorrelated first, so that only the span counts.
+    X has pairs of samples. The features are decorrelated first, so that only the span of W counts.
     """
     moments = PairMoments.of(X @ W.T.astype(np.float64))
     return float(np.nan_to_num(solve_readout(len(W), moments, W.dtype).delta_values, nan=np.inf).sum())
 
 
 def _excess(X: Float64Array, W: FloatArray) -> float:
-    """By how much the features in the span of W are faster than those of exact SFA, on pairs of samples.
+    """Return how much faster the features in the span of W are than those of exact SFA, on pairs of samples.
 
-    Exact SFA is too slow by b on the pairs that it is fitted to. Fitted to half of them, it is too fast by 2b on the
-    other half, because b is inversely proportional to their number. So the first counts two thirds, the second one.
+    On the pairs that it is fitted to, exact SFA has a slowness that is too small by b. Fitted to half of the pairs, its
+    slowness on the other half is too large by 2b, because b is inversely proportional to the number of pairs. So the
+    first comparison has the weight 2/3, and the second one 1/3.
     """
     k, n_pairs = len(W), len(X) // 2
     in_second = np.tile(np.arange(n_pairs) >= n_pairs // 2, 2)
@@ -129,11 +144,10 @@ def _excess(X: Float64Array, W: FloatArray) -> float:
 
 
 def _exact(X: Float64Array, k: int) -> Float64Array:
-    """Directions of exact SFA on pairs."""
     moments = PairMoments.of(X)
     return slow_directions(moments.S, moments.D, n_components=k).directions
 
 
 def _relative(slowness: float, to: float) -> float:
-    """By how much a slowness is larger than another."""
+    """Return by which share a slowness is larger than another; NaN if that is not defined."""
     return slowness / to - 1.0 if 0.0 < to < math.inf else math.nan

@@ -1,8 +1,8 @@
 """Whitening of a stream with a covariance that is learned from it: all of C_xx, or its diagonal and a few directions.
 
-Both forms first bring each column to unit variance, u = x · scale, and then whiten the correlations, z = Bu. They take
-samples (:meth:`take`), and at times make B anew from what they saw (:meth:`refresh`). Weights of z are then turned into
-weights of the new z, so that the network computes what it did.
+Both forms first scale each column to unit variance, u = x · scale, and then whiten the correlations, z = Bu. They
+whiten samples and add them to sums (:meth:`take`). From time to time they compute B from these sums (:meth:`refresh`).
+Weights of the old z are then converted to weights of the new z, so that the outputs of the network do not change.
 """
 
 from abc import ABC, abstractmethod
@@ -16,13 +16,13 @@ from biosfa.kernels.natural import LARGEST_BLOCK, add_product, add_scatter, add_
 from biosfa.learning._events import next_event
 from biosfa.typing import Arrays, Float64Array, FloatArray
 
-# Largest number of columns for which all of C_xx is learned unless asked otherwise: beyond it, m² a sample is too much.
+# Largest number of columns for which all of C_xx is learned by default. Beyond it, a cost of m² per sample is too much.
 FULL_COLUMNS = 512
 DEFAULT_RANK = 32
 
 
 class Whitening(ABC):
-    """An estimate of C_xx^−½, and the sums it is made from."""
+    """Base class: an estimate of C_xx^−½, and the sums from which it is computed."""
 
     interval: float  # samples between refreshes, as a share of those seen
 
@@ -34,11 +34,11 @@ class Whitening(ABC):
         self.dtype = np.dtype(dtype)
 
     def next_refresh(self, n_seen: int) -> int:
-        """The number of samples at which the next refresh is due."""
+        """Return the number of samples at which the next refresh is due."""
         return next_event(n_seen, first=2, grid=LARGEST_BLOCK, growth=self.interval, window=self.window)
 
     def take(self, X: FloatArray, Z: FloatArray) -> None:
-        """Z ← whitened samples; they are taken into the sums, and X is used as scratch space."""
+        """Write the whitened samples to Z, and add the samples to the sums. X is used as scratch space."""
         keep = 1.0 - 1.0 / self.window
         left = keep ** len(X)
         self.total *= left
@@ -47,36 +47,36 @@ class Whitening(ABC):
 
     @property
     def rounding(self) -> float:
-        """Variance below which a direction is taken for rounding, relative to a column's."""
+        """Variance of a direction, relative to that of a column, below which it counts as a rounding error."""
         return 100 * self.n_features * max(float(np.finfo(self.dtype).eps) ** 2, float(np.finfo(np.float64).eps))
 
     @abstractmethod
     def _take(self, X: FloatArray, Z: FloatArray, keep: float) -> None:
-        """As :meth:`take`; of the sums each sample leaves ``keep``."""
+        """Do the work of :meth:`take`; each sample multiplies the sums by ``keep`` before it is added."""
 
     @abstractmethod
     def apply(self, X: FloatArray) -> FloatArray:
-        """Whitened samples."""
+        """Return whitened samples."""
 
     @abstractmethod
     def weights_of_input(self, W: FloatArray) -> Float64Array:
-        """Weights of x that compute what weights W of z do."""
+        """Return weights of x that give the same outputs as weights W of z."""
 
     @abstractmethod
     def refresh(self) -> None:
-        """Make the estimate anew from the sums."""
+        """Compute the estimate from the sums."""
 
     @abstractmethod
     def weights_of_white(self, W: Float64Array) -> FloatArray:
-        """Weights of z that compute what weights W of x do; none along directions in which x does not vary."""
+        """Return weights of z that give the same outputs as weights W of x, 0 along directions without variance."""
 
     @abstractmethod
     def arrays(self) -> Arrays:
-        """The state; these very arrays can be written to."""
+        """Return the arrays of the state (no copies); they can be written to."""
 
 
 class FullWhitening(Whitening):
-    """All of C_xx: O(m²) a sample, as much as the moments of exact SFA."""
+    """All of C_xx, at a cost of O(m²) per sample, the same as the moments of exact SFA."""
 
     interval = 0.125
 
@@ -102,7 +102,7 @@ class FullWhitening(Whitening):
         covariance = self.scatter / max(1.0, float(self.total[0]))
         self.scale[:] = to_unit_variance(covariance)
         correlation = covariance * np.outer(self.scale, self.scale)
-        # Few samples say nothing about small eigenvalues: shrink to the diagonal, quickly less as they become more.
+        # Few samples give no information about small eigenvalues: shrink towards the diagonal, less with more samples.
         m, n = self.n_features, float(self.total[0])
         shrinkage = max(min(1.0, (m / n) ** 3), self.rounding)
         shrunk = (1.0 - shrinkage) * correlation
@@ -113,9 +113,9 @@ class FullWhitening(Whitening):
 
     def weights_of_white(self, W: Float64Array) -> FloatArray:
         n = float(self.total[0])
-        if n < 2 * self.n_features:  # directions not yet seen cannot be told from those that are not there
+        if n < 2 * self.n_features:  # too few samples to know in which directions x does not vary
             weights = (W * reciprocal(self.scale)) @ self.factor
-        else:  # times the covariance of z, which is 1 but for directions that are not there
+        else:  # times the covariance of z, which is 0 in directions in which x does not vary, and 1 in all others
             weights = (((W * (self.scale > 0.0)) @ self.scatter) * self.scale / n) @ self.whitener.T
         return weights.astype(self.dtype)
 
@@ -130,10 +130,10 @@ class FullWhitening(Whitening):
 
 
 class LowRankWhitening(Whitening):
-    """The diagonal of C_xx and the ``rank`` directions of largest variance that are left: O(m · rank) a sample.
+    """The diagonal of C_xx and ``rank`` directions of largest variance, at a cost of O(m · rank) per sample.
 
-    The directions come from a power iteration: those of the last refresh are multiplied with the samples' covariance
-    since then (Nyström's approximation), which makes them those of the next.
+    The directions come from a power iteration: at a refresh, the old directions are multiplied with the covariance of
+    the samples since the last refresh (Nyström's approximation), which gives the new directions.
     """
 
     interval = 0.5
@@ -167,7 +167,7 @@ class LowRankWhitening(Whitening):
         return self._symmetric(scaled, 1.0 / (1.0 + self.gain) - 1.0, 1.0 / float(self.base[0])).astype(self.dtype)
 
     def _symmetric(self, W: Float64Array, gain: Float64Array, base: float) -> Float64Array:
-        """W (I + basisᵀ diag(gain) basis), times base."""
+        """Return W (I + basisᵀ diag(gain) basis) times base."""
         basis = self.basis.astype(np.float64)
         return base * (W + ((W @ basis.T) * gain) @ basis)
 
@@ -175,7 +175,7 @@ class LowRankWhitening(Whitening):
         before = self.scale.copy()
         variance = self.squares / max(1.0, float(self.total[0]))
         self.scale[:] = reciprocal(np.sqrt(variance))
-        # below a few samples a direction, and where the scale was not known, the product says nothing
+        # with few samples per direction, or without a scale, the product gives no information
         if float(self.since[0]) >= 4 * len(self.basis) and before.any():
             product = self.product * (self.scale * reciprocal(before)) / float(self.since[0])
             inner = product @ self.basis.T.astype(np.float64)
@@ -195,7 +195,7 @@ class LowRankWhitening(Whitening):
         self.since[0] = 0.0
 
     def _completed(self, basis: Float64Array) -> Float64Array:
-        """The basis with random directions in place of those along which nothing varies now: something may later."""
+        """Return the basis, completed with random directions: the input may vary along them later."""
         missing = len(self.basis) - len(basis)
         rng = np.random.RandomState(int(self.total[0]) % 2**32)
         rows = np.concatenate([basis, rng.standard_normal((missing, self.n_features))])
@@ -218,7 +218,7 @@ class LowRankWhitening(Whitening):
 def build_whitening(
     n_features: int, dtype: DTypeLike, window: float, rank: str | int, rng: np.random.RandomState
 ) -> Whitening:
-    """The form that was asked for; "auto" is all of C_xx as long as that is cheap."""
+    """Return the whitening for a ``whitening_rank`` of :class:`OnlineSFA`."""
     kept = _directions(n_features, rank)
     if kept is None:
         return FullWhitening(n_features, dtype, window)
@@ -226,13 +226,13 @@ def build_whitening(
 
 
 def whitening_size(n_features: int, rank: str | int) -> int:
-    """Numbers in the matrices of the form that was asked for."""
+    """Return how many numbers the matrices of the whitening for a ``whitening_rank`` have."""
     kept = _directions(n_features, rank)
     return 3 * n_features**2 if kept is None else 2 * kept * n_features
 
 
 def _directions(n_features: int, rank: str | int) -> int | None:
-    """Directions that the low-rank form has; None for all of C_xx."""
+    """Return the number of directions of the low-rank form; None for all of C_xx."""
     if rank == "full" or (rank == "auto" and n_features <= FULL_COLUMNS):
         return None
     return min(DEFAULT_RANK if isinstance(rank, str) else rank, n_features)

@@ -1,4 +1,4 @@
-"""Other online learners of slow features, which the paper names and Bio-SFA is compared with."""
+"""Other online learners of slow features. The paper names them, and the arena compares Bio-SFA with them."""
 
 from biosfa.rivals._base import OnlineRival
 from biosfa.rivals._foldiak_trace import FoldiakTrace

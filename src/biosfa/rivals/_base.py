@@ -1,4 +1,4 @@
-"""What the rivals of Bio-SFA share: a stream of samples, a state that a kernel moves on, and how it is read."""
+"""Base class of the rivals: a state that a kernel updates sample by sample, and attributes that are read from it."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
@@ -14,33 +14,34 @@ from biosfa.learning import LearningRate, Schedule, check_learning_rate, rates, 
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import check_count, checked_array
 
-# Samples of this size, and of its inverse: the rules multiply four of them at most, and an expansion squares them.
+# Samples of this size, or of its inverse, are safe: the rules multiply at most four of them, and an expansion squares
+# them.
 LARGEST = 1e35
 
 CONTINUES = np.zeros(1, np.bool_)  # a row that continues its episode
 
 
 class OnlineRival(SlowFeatureEstimator):
-    """Base of the online learners that Bio-SFA is compared with."""
+    """Base class of the online learners that Bio-SFA is compared with."""
 
     n_components: int
     learning_rate: LearningRate
     random_state: Any
-    _automatic: Schedule | float  # what "auto" is
-    _highest_power: ClassVar[int] = 2  # of samples that the kernel computes
+    _automatic: Schedule | float  # the learning rate for "auto"
+    _highest_power: ClassVar[int] = 2  # highest power of samples that the kernel computes
     _state: Any
-    _plain = False  # whether samples reach the kernel as they are
+    _plain = False  # whether samples reach the kernel unchanged
 
     def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
-        """Forget everything, then learn from X in ``n_epochs`` passes.
+        """Discard what was learned before, then learn from X in ``n_epochs`` passes.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Stream
-            Samples in order of time; or a stream of them, from :func:`biosfa.io.open_stream`.
+            Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`.
         y : ignored
         lengths : array-like of int, optional
-            Rows of the episodes in X, one after the other; without it X is one episode.
+            Number of rows of each episode in X. By default X is one episode.
 
         Returns
         -------
@@ -51,18 +52,18 @@ class OnlineRival(SlowFeatureEstimator):
     def partial_fit(
         self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, starts: ArrayLike | None = None
     ) -> Self:
-        """Learn from a further chunk of any size; the result does not depend on how a stream is cut into chunks.
+        """Learn from another chunk of any size. The result does not depend on how a stream is cut into chunks.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or Chunk
-            Samples that follow those of the last call; a chunk of a stream knows its ``starts``.
+            Samples that follow those of the last call. A :class:`~biosfa.io.Chunk` has its own ``starts``.
         y : ignored
         lengths : array-like of int, optional
-            Rows of the episodes in X, one after the other, each whole; the open episode is closed before. Without it X
-            continues the open episode.
+            Number of rows of each episode in X. All of them are complete: the current episode ends before X, and the
+            last one ends with X. By default X continues the current episode.
         starts : array-like of bool, optional
-            Instead of ``lengths``: which rows begin an episode. The last one stays open.
+            Which rows begin an episode, in place of ``lengths``. The last episode stays open.
 
         Returns
         -------
@@ -71,7 +72,7 @@ class OnlineRival(SlowFeatureEstimator):
         return self._partial_fit(X, lengths, starts)
 
     def learn_one(self, x: ArrayLike) -> Self:
-        """Learn from one sample, the next of the open episode.
+        """Learn from one sample, which continues the current episode.
 
         Parameters
         ----------
@@ -94,9 +95,9 @@ class OnlineRival(SlowFeatureEstimator):
         return self
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters; learning goes on with a new learning rate."""
+        """Set parameters. A model that has begun to learn continues with the new learning rate."""
         super().set_params(**parameters)
-        self._plain = False  # until the next partial_fit has looked at them
+        self._plain = False  # until the next partial_fit has checked them
         return self
 
     def _schedule(self) -> LearningRate:
@@ -104,12 +105,12 @@ class OnlineRival(SlowFeatureEstimator):
 
     @property
     def components_(self) -> Float64Array:
-        """Directions in the expanded signal, in order of slowness."""
+        """Directions in the expanded signal, the slowest first."""
         return read_out(self.n_components, self._state, self._weights()).components
 
     @property
     def delta_values_(self) -> Float64Array:
-        """Slowness of the features, from running moments."""
+        """Slowness δ of the features, from running moments."""
         return solve_readout(self.n_components, self._state, np.float64).delta_values
 
     @property
@@ -120,12 +121,12 @@ class OnlineRival(SlowFeatureEstimator):
 
     @property
     def n_samples_seen_(self) -> int:
-        """Samples so far."""
+        """Number of samples of the expanded signal seen so far."""
         return self._n_samples
 
     @property
     def n_updates_(self) -> int:
-        """Updates so far: all samples but the first of each episode."""
+        """Number of updates so far. The first sample of an episode makes no update."""
         return self._n_updates
 
     @property
@@ -137,15 +138,15 @@ class OnlineRival(SlowFeatureEstimator):
 
     @abstractmethod
     def _initial(self, m: int, rng: np.random.RandomState) -> Any:
-        """The state before the first sample."""
+        """Return the state before the first sample, for m (expanded) columns."""
 
     @abstractmethod
     def _advance(self, X: Float64Array, starts: BoolArray, eta: Float64Array) -> None:
-        """Move the state on."""
+        """Update the state with samples; ``eta`` is the learning rate of each."""
 
     @abstractmethod
     def _weights(self) -> Float64Array:
-        """The linear map (k × m) that the outputs are of the input."""
+        """Return the matrix (k × m) that maps the input to the outputs."""
 
     def _check_parameters(self) -> None:
         self._check_signal_parameters()
@@ -164,7 +165,7 @@ class OnlineRival(SlowFeatureEstimator):
         rows = self._signal.reduce(X)
         plan = self._signal.plan(rows, starts, continued=True)
         extreme = not is_moderate(rows.reshape(-1), LARGEST)
-        if extreme:  # a copy: an estimator that could not learn from a chunk keeps the state it had before
+        if extreme:  # learn in a copy: if it fails, the estimator keeps its old state
             self._state = type(self._state)(*(array.copy() for array in self._state))
         schedule = self._schedule()
         for x, piece in self._signal.pieces(plan):
@@ -172,7 +173,7 @@ class OnlineRival(SlowFeatureEstimator):
             eta = np.zeros(len(begins))
             eta[~begins] = rates(schedule, self._n_updates + 1, int(np.count_nonzero(~begins)))
             if extreme and np.abs(x).max() > (np.finfo(np.float64).max / x.shape[1]) ** (1 / self._highest_power):
-                raise _too_large()  # an overflow may end in zeros, which look like numbers
+                raise _too_large()  # an overflow may end in zeros, and then would not be noticed afterwards
             self._advance(np.ascontiguousarray(x, dtype=np.float64), begins, eta)
             self._n_samples += len(begins)
             self._n_updates += int(np.count_nonzero(~begins))
@@ -184,7 +185,7 @@ class OnlineRival(SlowFeatureEstimator):
 
     def _finish(self, position: Position, episodes: Episodes) -> None:
         if self._n_updates == 0:
-            raise ValueError(f"no episode of X has the {self.n_delays + 1} rows that an update needs")
+            raise ValueError(f"all episodes of X are too short: an update needs {self.n_delays + 1} rows")
         super()._finish(position, episodes)
 
     def _least_state(self, n_features: int, n_streams: int) -> int:
@@ -205,9 +206,9 @@ class OnlineRival(SlowFeatureEstimator):
 
 
 def _too_large() -> ValueError:
-    return ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
+    return ValueError("the (expanded) samples are too large, so that their squares overflow: scale the input")
 
 
 def blank_moments(k: int) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """S, D and their weights, before the first sample."""
+    """Return the running moments S and D and their weights before the first sample: zeros."""
     return np.zeros((k, k)), np.zeros((k, k)), np.zeros(2)

@@ -13,55 +13,62 @@ from biosfa.validation import check_choice
 
 
 class FoldiakTrace(OnlineRival):
-    """The trace rule (Földiák 1991): Hebbian learning with a memory of the activity, among units that compete.
+    """The trace rule (Földiák 1991): Hebbian learning with a memory of past activity, among units that compete.
 
-    The unit with the largest wᵀx is active, y = 1, all others are silent. Each learns by w ← w + η ȳ(x − w), with the
-    trace ȳ ← (1 − δ)ȳ + δy: what comes soon after a pattern that it answers to becomes part of what it answers to. The
-    rule is local. It has no objective: weights become means of the samples that a unit has won or that followed, and
-    :attr:`components_` are the slowest projections in their span. What a unit answers to is :meth:`winner`. Weights
-    begin between 0 and 0.1: units that have not won yet must not be beaten everywhere by one that has, so input should
-    be of the order of 1, and sparse.
+    The unit with the largest wᵀx is active, y = 1, and all others are silent, y = 0. Each unit learns by
+    w ← w + η ȳ(x − w), with the trace ȳ ← (1 − δ)ȳ + δy. So a unit learns to respond to the patterns that follow those
+    that it responds to already. The rule is local, but has no objective: the weights of a unit become means of the
+    samples for which it was active and of those that followed. :attr:`components_` are the slowest projections in the
+    span of the weights, and :meth:`winner` returns the active units. The initial weights lie between 0 and 0.1. The
+    input should be sparse and of the order of 1; otherwise one unit may win for all samples.
 
-    With linear units, y = wᵀx, and input without a mean, ȳ has no mean either, nothing limits w, and the rule diverges.
-    Bio-SFA with one unit, ΔW = 2η(ȳx̄ − ax), is what one gets with the decay ȳw replaced by ax, which whitens, and with
-    x̄ for x.
+    The units cannot be linear: for y = wᵀx and input of mean 0, the trace has mean 0, nothing limits w, and the rule
+    diverges. If x is replaced by x̄, and the decay ȳw by ax, which whitens, the rule becomes that of Bio-SFA with one
+    unit, ΔW = 2η(ȳx̄ − ax).
+
+    Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
+    is called the expanded signal; m is its number of columns.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of units k.
     trace : {"decay", "sum"}, default="decay"
-        Földiák's trace, or ȳ_t = y_t + y_{t−1} as Lipshutz et al. quote it.
+        "decay" is Földiák's trace. "sum" is ȳ_t = y_t + y_{t−1}, as Lipshutz et al. quote it.
     trace_rate : float, default=0.2
-        δ, between 0 and 1; 1 is no memory. Földiák's is 0.2.
+        δ, between 0 and 1. 1 means no memory. Földiák has 0.2.
     pca : int, optional
-        Principal components that samples are reduced to first. Found by :meth:`fit` in a first pass, by
-        :meth:`partial_fit` from the first chunk.
+        Reduce the samples to this number of principal components, each of unit variance. :meth:`fit` computes them in
+        a first pass over the data, :meth:`partial_fit` computes them from the first chunk.
     expansion : None, "quadratic" or transformer, default=None
-        What is done to each (delayed) sample first.
+        Nonlinear expansion of each (delayed) sample. A transformer that depends on data should be fitted already;
+        otherwise it is fitted to the first chunk.
     n_delays : int, default=1
-        Samples in a delay vector; 1 is no embedding.
+        Number of consecutive samples in a delay vector. 1 means no delays.
     learning_rate : "auto", float, schedule or callable, default="auto"
-        η, a function of the number of the update; 0.02, Földiák's, by default.
+        η: a number, a schedule, or a function of the update number t = 1, 2, … "auto" is 0.02, as in Földiák's paper.
     missing : {"raise", "break"}, default="raise"
-        What to do about a sample with a NaN: an error that names it, or leave it out and end the episode there.
+        What to do with a sample that contains a NaN. "raise" raises an error that names the sample. "break" skips the
+        sample and ends the episode there.
     n_epochs : int, default=1
-        Passes of :meth:`fit` over the data.
+        Number of passes of :meth:`fit` over the data.
     random_state : int, RandomState or None, default=None
-        For the initial weights.
+        Seed of the initial weights.
 
     Attributes
     ----------
     components_ : array of shape (n_components, m)
-        Directions in the expanded signal, in order of slowness, each of unit variance on the recent stream.
+        Directions in the expanded signal, the slowest first. Each feature has unit variance on the recent stream.
     delta_values_ : array of shape (n_components,)
-        Slowness of the features, from running moments.
+        Slowness δ of the features, from running moments.
     mean_ : array of shape (m,)
         Running mean of the expanded signal.
-    n_samples_seen_, n_updates_ : int
-        Samples so far, and updates: all samples but the first of each episode.
+    n_samples_seen_ : int
+        Number of samples of the expanded signal seen so far.
+    n_updates_ : int
+        Number of updates so far. The first sample of an episode makes no update.
     n_features_in_ : int
-        Number of input features.
+        Number of input columns.
 
     References
     ----------
@@ -72,7 +79,7 @@ class FoldiakTrace(OnlineRival):
     >>> import numpy as np
     >>> from biosfa.rivals import FoldiakTrace
     >>> rng = np.random.default_rng(0)
-    >>> sweeps = 10 * rng.integers(2, size=(1000, 1)) + np.arange(10)  # patterns 0 to 9, or 10 to 19, in turn
+    >>> sweeps = 10 * rng.integers(2, size=(1000, 1)) + np.arange(10)  # each sweep shows patterns 0 to 9, or 10 to 19
     >>> net = FoldiakTrace(2, random_state=0).fit(np.eye(20)[sweeps.ravel()])
     >>> net.winner(np.eye(20)).reshape(2, 10)
     array([[1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
@@ -108,14 +115,14 @@ class FoldiakTrace(OnlineRival):
         self.random_state = random_state
 
     def winner(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> IntArray:
-        """Which unit is active for each sample.
+        """Return the number of the active unit for each sample.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Samples.
         lengths : array-like of int, optional
-            Rows of the episodes in X; only matters for ``n_delays`` > 1.
+            Number of rows of each episode in X. It only matters if ``n_delays`` > 1.
 
         Returns
         -------

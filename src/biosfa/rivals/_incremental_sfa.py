@@ -1,4 +1,4 @@
-"""Incremental SFA: principal components for whitening, then minor components of the difference."""
+"""Incremental SFA: principal components whiten the input, and minor components of its difference are the features."""
 
 from typing import Any
 
@@ -14,50 +14,58 @@ from biosfa.validation import check_count
 class IncrementalSFA(OnlineRival):
     """Incremental slow feature analysis (Kompella, Luciw & Schmidhuber 2012).
 
-    Candid covariance-free incremental PCA with amnesic averaging whitens the input; covariance-free minor component
-    analysis of the whitened difference, each component pushed away from those before it, finds the slow features. No
-    covariance is stored: memory and time a sample are O(K(m + k²)) for K whitened directions. Its rules are not local.
+    Candid covariance-free incremental PCA with amnesic averaging whitens the input. Covariance-free minor component
+    analysis of the whitened difference finds the slow features; each component is pushed away from those before it. No
+    covariance is stored: memory, and time per sample, are O(K(m + k²)) for K whitened directions. The rules are not
+    local.
+
+    Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
+    is called the expanded signal; m is its number of columns.
 
     Parameters
     ----------
     n_components : int, default=2
         Number of features k.
     n_whitened : int, optional
-        Principal components K that are kept for whitening; all by default.
+        Number K of principal components for whitening. By default all m.
     pca : int, optional
-        Principal components that samples are reduced to first. Found by :meth:`fit` in a first pass, by
-        :meth:`partial_fit` from the first chunk.
+        Reduce the samples to this number of principal components, each of unit variance. :meth:`fit` computes them in
+        a first pass over the data, :meth:`partial_fit` computes them from the first chunk.
     expansion : None, "quadratic" or transformer, default=None
-        What is done to each (delayed) sample first.
+        Nonlinear expansion of each (delayed) sample. A transformer that depends on data should be fitted already;
+        otherwise it is fitted to the first chunk.
     n_delays : int, default=1
-        Samples in a delay vector; 1 is no embedding.
+        Number of consecutive samples in a delay vector. 1 means no delays.
     learning_rate : "auto", float, schedule or callable, default="auto"
-        Rate of the minor components, a function of the number of the update; 1/(50 + t/100) by default. Principal
-        components average over the stream.
+        Rate of the minor components: a number, a schedule, or a function of the update number t = 1, 2, … "auto" is
+        1/(50 + t/100). The principal components average over the stream and need no rate.
     missing : {"raise", "break"}, default="raise"
-        What to do about a sample with a NaN: an error that names it, or leave it out and end the episode there.
+        What to do with a sample that contains a NaN. "raise" raises an error that names the sample. "break" skips the
+        sample and ends the episode there.
     n_epochs : int, default=1
-        Passes of :meth:`fit` over the data.
+        Number of passes of :meth:`fit` over the data.
     random_state : int, RandomState or None, default=None
-        For the initial weights.
+        Seed of the initial weights.
 
     Attributes
     ----------
     components_ : array of shape (n_components, m)
-        Directions in the expanded signal, in order of slowness, each of unit variance on the recent stream.
+        Directions in the expanded signal, the slowest first. Each feature has unit variance on the recent stream.
     delta_values_ : array of shape (n_components,)
-        Slowness of the features, from running moments.
+        Slowness δ of the features, from running moments.
     mean_ : array of shape (m,)
         Running mean of the expanded signal.
-    n_samples_seen_, n_updates_ : int
-        Samples so far, and updates: all samples but the first of each episode.
+    n_samples_seen_ : int
+        Number of samples of the expanded signal seen so far.
+    n_updates_ : int
+        Number of updates so far. The first sample of an episode makes no update.
     n_features_in_ : int
-        Number of input features.
+        Number of input columns.
 
     See Also
     --------
     biosfa.OnlineSFA : The recommended learner for streams.
-    biosfa.BioSFA : Local rules, O(km) a sample.
+    biosfa.BioSFA : Local rules, at a cost of O(km) per sample.
 
     References
     ----------
@@ -106,14 +114,15 @@ class IncrementalSFA(OnlineRival):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.n_whitened is not None and check_count("n_whitened", self.n_whitened) < self.n_components:
-            raise ValueError(f"n_whitened={self.n_whitened} is less than n_components={self.n_components}")
+            raise ValueError(
+                f"n_whitened={self.n_whitened} is less than n_components={self.n_components}: use a larger n_whitened"
+            )
 
     def _least_state(self, n_features: int, n_streams: int) -> int:
         k, K = self.n_components, self._n_principal(n_features)
         return K * n_features + k * K + 2 * k**2  # V; W; S and D
 
     def _n_principal(self, m: int) -> int:
-        """Principal components that are kept of m columns."""
         return min(m, self.n_whitened or m)
 
     def _initial(self, m: int, rng: np.random.RandomState) -> IncrementalState:

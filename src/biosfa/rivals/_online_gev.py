@@ -1,4 +1,4 @@
-"""The online generalized eigenvector, a unit after the other."""
+"""Slow features as generalized eigenvectors that are learned online, one unit after the other."""
 
 from typing import Any
 
@@ -11,46 +11,54 @@ from biosfa.typing import BoolArray, Float64Array
 
 
 class OnlineGEV(OnlineRival):
-    """Slow features as generalized eigenvectors of (C_x̄x̄, C_xx), found online by one unit, and by others after it.
+    """Slow features as generalized eigenvectors of (C_x̄x̄, C_xx), learned online, one unit after the other.
 
     The rule is w ← w + η(Aw − (wᵀAw/wᵀBw)Bw) with A = x̄x̄ᵀ and B = xxᵀ of the present sample (Zhang & Leung 2000, as
-    Malik, Hussain & Wu 2014 use it for SFA); the quotient is that of running averages. The synapses of one
-    unit need what their two neurons know and factors common to all of them: the power of the input, and the length of
-    w, which is kept. Several units are not fully online: each is kept away from what those before it have found, which
-    its synapses cannot know, and can only converge after them.
+    Malik, Hussain & Wu 2014 use it for SFA). The quotient is computed from running averages. For one unit, a synapse
+    needs the activities of its two neurons and two factors that all synapses share: the power of the input, and the
+    length of w, which is kept constant. Several units are not fully online. Each is pushed away from the directions of
+    the units before it, which its synapses cannot know, and it converges only after them.
+
+    Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
+    is called the expanded signal; m is its number of columns.
 
     Parameters
     ----------
     n_components : int, default=1
         Number of units k.
     pca : int, optional
-        Principal components that samples are reduced to first. Found by :meth:`fit` in a first pass, by
-        :meth:`partial_fit` from the first chunk.
+        Reduce the samples to this number of principal components, each of unit variance. :meth:`fit` computes them in
+        a first pass over the data, :meth:`partial_fit` computes them from the first chunk.
     expansion : None, "quadratic" or transformer, default=None
-        What is done to each (delayed) sample first.
+        Nonlinear expansion of each (delayed) sample. A transformer that depends on data should be fitted already;
+        otherwise it is fitted to the first chunk.
     n_delays : int, default=1
-        Samples in a delay vector; 1 is no embedding.
+        Number of consecutive samples in a delay vector. 1 means no delays.
     learning_rate : "auto", float, schedule or callable, default="auto"
-        η for input of unit variance, a function of the number of the update; 1/(10 + 0.006 t) by default.
+        η for input of unit variance: a number, a schedule, or a function of the update number t = 1, 2, … "auto" is
+        1/(10 + 0.006 t).
     missing : {"raise", "break"}, default="raise"
-        What to do about a sample with a NaN: an error that names it, or leave it out and end the episode there.
+        What to do with a sample that contains a NaN. "raise" raises an error that names the sample. "break" skips the
+        sample and ends the episode there.
     n_epochs : int, default=1
-        Passes of :meth:`fit` over the data.
+        Number of passes of :meth:`fit` over the data.
     random_state : int, RandomState or None, default=None
-        For the initial weights.
+        Seed of the initial weights.
 
     Attributes
     ----------
     components_ : array of shape (n_components, m)
-        Directions in the expanded signal, in order of slowness, each of unit variance on the recent stream.
+        Directions in the expanded signal, the slowest first. Each feature has unit variance on the recent stream.
     delta_values_ : array of shape (n_components,)
-        Slowness of the features, from running moments.
+        Slowness δ of the features, from running moments.
     mean_ : array of shape (m,)
         Running mean of the expanded signal.
-    n_samples_seen_, n_updates_ : int
-        Samples so far, and updates: all samples but the first of each episode.
+    n_samples_seen_ : int
+        Number of samples of the expanded signal seen so far.
+    n_updates_ : int
+        Number of updates so far. The first sample of an episode makes no update.
     n_features_in_ : int
-        Number of input features.
+        Number of input columns.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""From rows of input to rows of the expanded signal: principal components, then delays, then the expansion."""
+"""The expanded signal: rows of the input after principal components, delays and expansion, in this order."""
 
 from biosfa.signal._embedding import TimeEmbedding, delayed_names
 from biosfa.signal._expansion import QuadraticExpansion

@@ -14,20 +14,21 @@ from biosfa.validation import check_count, check_samples, keep_index
 
 
 class TimeEmbedding(TransformerMixin, BaseEstimator):
-    """Delay vectors (x_t, x_{t−1}, …, x_{t−n_delays+1}), within episodes.
+    """Transformer that replaces each sample by its delay vector (x_t, x_{t−1}, …, x_{t−n_delays+1}).
 
-    The first ``n_delays`` − 1 rows of an episode have no full delay vector and are dropped: the output has fewer rows
-    than the input, as that of :class:`SFA` and :class:`BioSFA` with ``n_delays`` has. Drop the same rows of targets.
+    The first ``n_delays`` − 1 rows of an episode have no complete delay vector and are dropped, so that the output has
+    fewer rows than the input. The same is true for :class:`SFA` and the other learners with ``n_delays``. Drop the same
+    rows of any targets.
 
     Parameters
     ----------
     n_delays : int, default=2
-        Samples in a delay vector, the newest first.
+        Number of consecutive samples in a delay vector, the newest first.
 
     Attributes
     ----------
     n_features_in_ : int
-        Number of input features.
+        Number of input columns.
 
     Examples
     --------
@@ -41,13 +42,25 @@ class TimeEmbedding(TransformerMixin, BaseEstimator):
         self.n_delays = n_delays
 
     def fit(self, X: ArrayLike, y: object = None) -> "TimeEmbedding":
-        """Learn the number of features of X; the values do not matter."""
+        """Store the number of columns of X. The values are not used."""
         check_count("n_delays", self.n_delays)
         check_samples(self, X, reset=True)
         return self
 
     def transform(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
-        """Delay vectors of X; ``lengths`` are the rows of its episodes, one after the other."""
+        """Return the delay vectors of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples in order of time.
+        lengths : array-like of int, optional
+            Number of rows of each episode in X. By default X is one episode.
+
+        Returns
+        -------
+        array of shape (n_samples − (n_delays − 1) × number of episodes, n_delays × n_features)
+        """
         check_is_fitted(self)
         samples = check_samples(self, X, reset=False)
         starts = episode_starts(len(samples), lengths, open_episode=False)
@@ -56,16 +69,16 @@ class TimeEmbedding(TransformerMixin, BaseEstimator):
         return embedded
 
     def fit_transform(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> FloatArray:
-        """Fit to X, then transform it."""
+        """Fit to X and return its delay vectors."""
         return self.fit(X).transform(X, lengths=lengths)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray[Any, Any]:
-        """Names such as ``x0`` and ``x0[t-1]``."""
+        """Return the names of the output columns, such as ``x0`` and ``x0[t-1]``."""
         check_is_fitted(self)
         return delayed_names(_check_feature_names_in(self, input_features), self.n_delays)
 
 
 def delayed_names(names: np.ndarray[Any, Any], n_delays: int) -> np.ndarray[Any, Any]:
-    """Names of the columns of delay vectors."""
+    """Return the names of the columns of delay vectors."""
     delayed = [name if delay == 0 else f"{name}[t-{delay}]" for delay in range(n_delays) for name in names]
     return np.asarray(delayed, dtype=object)

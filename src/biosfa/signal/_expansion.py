@@ -13,14 +13,17 @@ from biosfa.validation import check_samples
 
 
 class QuadraticExpansion(TransformerMixin, BaseEstimator):
-    """All monomials of degree one and two: ``PolynomialFeatures(2, include_bias=False)``, faster and in float32 too.
+    """Transformer that expands each sample to all monomials of degree one and two.
+
+    The result is that of scikit-learn's ``PolynomialFeatures(2, include_bias=False)``, computed faster, and in float32
+    if the input is float32.
 
     Attributes
     ----------
     n_features_in_ : int
-        d, the number of input features.
+        Number d of input columns.
     n_output_features_ : int
-        m = d + d(d + 1)/2.
+        Number of output columns, d + d(d + 1)/2.
 
     Examples
     --------
@@ -31,22 +34,22 @@ class QuadraticExpansion(TransformerMixin, BaseEstimator):
 
     @staticmethod
     def size(n_features: int) -> int:
-        """Columns that so many become: d + d(d + 1)/2."""
+        """Return the number of output columns for d input columns: d + d(d + 1)/2."""
         return quadratic_size(n_features)
 
     def fit(self, X: ArrayLike, y: object = None) -> "QuadraticExpansion":
-        """Learn the number of features of X; the values do not matter."""
+        """Store the number of columns of X. The values are not used."""
         check_samples(self, X, reset=True)
         self.n_output_features_ = self.size(self.n_features_in_)
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:
-        """Rows (s_1, …, s_d, s_1², s_1s_2, …, s_d²)."""
+        """Return the expanded samples, rows (s_1, …, s_d, s_1², s_1s_2, …, s_d²)."""
         check_is_fitted(self)
         return quadratic(check_samples(self, X, reset=False))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray[Any, Any]:
-        """Names such as ``x0``, ``x0^2`` and ``x0 x1``."""
+        """Return the names of the output columns, such as ``x0``, ``x0^2`` and ``x0 x1``."""
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         pairs = [

@@ -1,4 +1,4 @@
-"""From rows of input to rows of the expanded signal: principal components, delays, then the expansion."""
+"""The signal path: it turns rows of the input into rows of the expanded signal, piece by piece."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,30 +14,32 @@ from biosfa.registry import EXPANSIONS
 from biosfa.signal._reduction import Reduction
 from biosfa.typing import BoolArray, FloatArray, IntArray
 
-# Size of a piece of expanded signal: never the whole of it is held.
+# Size of a piece of the expanded signal. The whole of it is never in memory.
 PIECE_BYTES = 2**21
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which rows of the expanded signal a chunk of input gives."""
+    """The rows of the expanded signal that a chunk of the input gives."""
 
-    rows: FloatArray  # input, with what was remembered before it
-    index: IntArray | None  # those that have all their delays; None if all have
+    rows: FloatArray  # input, after the rows that were remembered from earlier chunks
+    index: IntArray | None  # rows that have all their delays; None if all rows have
     starts: BoolArray  # which of these begin an episode
 
 
 @dataclass
 class SignalPath:
-    """Reduction, delay embedding and expansion of a stream, with what it must remember of the open episode."""
+    """Principal components, delays and expansion of a stream, with a memory of the last rows of the open episode."""
 
     n_delays: int
     transformer: Any  # a fitted transformer, or None
     n_features_in: int
     reduction: Reduction | None = None
-    n_reduced: int = field(init=False)  # columns that are delayed and expanded
+    n_reduced: int = field(init=False)  # number of columns that are delayed and expanded
     n_features_out: int = field(init=False)
-    history: FloatArray = field(init=False)  # the last n_delays rows, so that one sees whether the episode gave any yet
+    history: FloatArray = field(
+        init=False
+    )  # n_delays rows: one more than needed, to know if any row had all its delays
 
     def __post_init__(self) -> None:
         self.n_reduced = self.n_features_in if self.reduction is None else len(self.reduction.components)
@@ -48,43 +50,44 @@ class SignalPath:
     def build(
         cls, n_delays: int, expansion: Any, X: FloatArray, starts: BoolArray, reduction: Reduction | None
     ) -> "SignalPath":
-        """The path for input like X; an expansion that is not fitted yet is fitted to X."""
+        """Return the path for input like X. An expansion that is not fitted is fitted to X."""
         if expansion is None or isinstance(expansion, str) or _is_fitted(expansion):
             return cls.restore(n_delays, expansion, X.shape[1], reduction)
         index, _ = delay_index(starts, n_delays)
         if len(index) == 0:
             raise ValueError(
-                f"the first rows are too few for n_delays={n_delays} to fit {expansion!r} to them: give more, or fit it"
+                f"the first chunk has too few rows to fit {expansion!r} with n_delays={n_delays}: give more rows, or "
+                "fit the expansion first"
             )
         rows = X if reduction is None else reduction.apply(X)
         return cls(n_delays, clone(expansion).fit(gather_delays(rows, index, n_delays)), X.shape[1], reduction)
 
     @classmethod
     def restore(cls, n_delays: int, expansion: Any, n_features: int, reduction: Reduction | None) -> "SignalPath":
-        """The path with an expansion that needs no fitting any more."""
+        """Return the path with an expansion that is named, or fitted already."""
         named = expansion if isinstance(expansion, str) else name_of_expansion(expansion)
         if named is not None:
             n_reduced = n_features if reduction is None else len(reduction.components)
             expansion = EXPANSIONS[named].load()().fit(np.zeros((1, n_reduced * n_delays)))
         if expansion is not None and not _is_fitted(expansion):
-            raise ValueError(f"{expansion!r} is not fitted: give the one that the model has as expansion_")
+            raise ValueError(f"{expansion!r} is not fitted: give the fitted one, expansion_ of the saved model")
         return cls(n_delays, expansion, n_features, reduction)
 
     @property
     def is_identity(self) -> bool:
-        """Whether rows of the expanded signal are those of the input."""
+        """Whether the expanded signal is the input itself."""
         return self.n_delays == 1 and self.transformer is None and self.reduction is None
 
     def forget(self) -> None:
-        """Begin a new episode."""
+        """Forget the rows of the open episode."""
         self.history = np.empty((0, self.n_reduced))
 
     def reduce(self, X: FloatArray) -> FloatArray:
-        """Samples in their principal components, if these are wanted; what all the rest begins with."""
+        """Return the principal components of samples, or the samples if there is no reduction."""
         return X if self.reduction is None else self.reduction.apply(X)
 
     def plan(self, X: FloatArray, starts: BoolArray, *, continued: bool) -> Plan:
-        """What (reduced) X will give, by itself or as a continuation of what is remembered."""
+        """Return the plan for (reduced) rows X, which may continue the open episode."""
         if self.n_delays == 1:
             return Plan(X, None, starts)
         history = self.history if continued else self.history[:0]
@@ -95,7 +98,7 @@ class SignalPath:
         return Plan(rows, index[new], first[new])
 
     def pieces(self, plan: Plan, at_least: int = 1) -> Iterator[tuple[FloatArray, slice]]:
-        """The expanded signal piece by piece, of some rows at least, and where each stands in the plan."""
+        """Yield the expanded signal in pieces of at least ``at_least`` rows, and the place of each in the plan."""
         if self.n_delays == 1 and self.transformer is None:
             yield plan.rows, slice(0, len(plan.rows))
             return
@@ -105,21 +108,21 @@ class SignalPath:
             yield self.expand(self.embed(plan, piece)), piece
 
     def embed(self, plan: Plan, rows: slice | IntArray) -> FloatArray:
-        """Some rows of a plan with their delays, before the expansion."""
+        """Return some rows of a plan with their delays, before the expansion."""
         return plan.rows[rows] if plan.index is None else gather_delays(plan.rows, plan.index[rows], self.n_delays)
 
     def piece_rows(self) -> int:
-        """Rows of a piece."""
+        """Return the number of rows of a piece."""
         return max(64, PIECE_BYTES // (8 * self.n_features_out))
 
     def expand(self, rows: FloatArray) -> FloatArray:
-        """The expansion of embedded rows."""
+        """Return the expansion of rows with delays."""
         if self.transformer is None:
             return rows
         return np.ascontiguousarray(self.transformer.transform(rows), dtype=rows.dtype)
 
     def remember(self, X: FloatArray, starts: BoolArray) -> None:
-        """Keep what the next rows of the open episode will need of (reduced) X."""
+        """Store the last rows of (reduced) X, which the delays of the next rows need."""
         if self.n_delays == 1:
             return
         rows = np.concatenate([self.history, X])
@@ -128,12 +131,12 @@ class SignalPath:
 
 
 def name_of_expansion(expansion: Any) -> str | None:
-    """The name that a transformer of this package has, None for one of the user's own."""
+    """Return the name of a transformer of this package, None for any other transformer."""
     return next((name for name, choice in EXPANSIONS.items() if type(expansion).__name__ == choice.name), None)
 
 
 def expanded_size(expansion: str | None, n_columns: int) -> int:
-    """Columns that an expansion makes of so many."""
+    """Return the number of columns after an expansion of ``n_columns`` columns."""
     if expansion is None:
         return n_columns
     transformer = EXPANSIONS[expansion].load()()

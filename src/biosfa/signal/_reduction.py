@@ -1,4 +1,4 @@
-"""Principal components of the samples, found before anything else is done to them."""
+"""Reduction of the samples to principal components: the first step of the signal path."""
 
 from dataclasses import dataclass
 
@@ -11,24 +11,26 @@ from biosfa.typing import Float64Array, FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """Projection of samples on their principal components, each of unit variance."""
+    """A projection of samples on their principal components, each of unit variance."""
 
     mean: Float64Array  # (d,)
     components: Float64Array  # (number of components, d)
 
     @classmethod
     def of(cls, moments: Moments, n_components: int) -> "Reduction":
-        """The first principal components of what was summed up."""
+        """Return the reduction to the first principal components, from moments."""
         if n_components > moments.n_features:
             raise ValueError(f"pca={n_components} exceeds the number of features, n_features = {moments.n_features}")
         components = principal_directions(moments.covariance, n_components)
         if len(components) < n_components:
-            raise ValueError(f"pca={n_components} exceeds the rank of the input, {len(components)}: ask for fewer")
+            raise ValueError(
+                f"pca={n_components} exceeds the rank of the input, {len(components)}: ask for fewer components"
+            )
         return cls(moments.mean, components)
 
     @classmethod
     def of_rows(cls, X: FloatArray, n_components: int) -> "Reduction":
-        """Those of some samples."""
+        """Return the reduction to the first principal components of samples X."""
         moments = Moments(X.shape[1])
         moments.add_samples(X)
         return cls.of(moments, n_components)
@@ -41,12 +43,12 @@ class Reduction:
         )
 
     def check(self, n_features: int, n_components: int | None) -> None:
-        """Raise ValueError if this is not a reduction from so many columns to so many."""
+        """Raise ValueError if this does not reduce ``n_features`` columns to ``n_components``."""
         if self.mean.shape != (n_features,) or self.components.shape != (n_components, n_features):
-            raise ValueError(f"its principal components have the shape {self.components.shape}")
+            raise ValueError(f"its principal components have the wrong shape, {self.components.shape}")
 
     def apply(self, X: FloatArray) -> FloatArray:
-        """Samples in the basis of the components."""
+        """Return the principal components of samples."""
         dtype = precision_for(self.components, X.dtype)
         reduced: FloatArray = (X - self.mean.astype(dtype)) @ self.components.T.astype(dtype)
         return reduced.astype(X.dtype, copy=False)

@@ -1,4 +1,4 @@
-"""Tables of numbers in files: one class per format, all read in blocks of rows, none read as a whole."""
+"""Tables of numbers in files: one class per format. All are read in blocks of rows, never as a whole."""
 
 from biosfa.io.tables._arrow import Frame
 from biosfa.io.tables._formats import STDOUT, create_table, is_table, open_table

@@ -1,4 +1,4 @@
-"""Data that a store claims and does not hold: HDF5 and Zarr would read them as a fill value without a word."""
+"""Checks for data that a store claims but does not hold: HDF5 and Zarr read them as a fill value without a warning."""
 
 import os
 import re
@@ -78,7 +78,7 @@ def _check_sources(name: str, dataset: Any, path: Path, depth: int) -> None:
 
 
 def _grows(space: Any) -> bool:
-    """Whether a selection has no end."""
+    """Return whether a selection has no end."""
     if not space.is_regular_hyperslab():
         return False
     _, _, counts, blocks = space.get_regular_hyperslab()
@@ -86,7 +86,7 @@ def _grows(space: Any) -> bool:
 
 
 def _n_given(selected: Any, shape: tuple[int, ...]) -> int:
-    """How many values a source of this shape gives, of those that are selected; none if some lie outside it."""
+    """Return how many of the selected values a source of this shape has; 0 if some of them lie outside it."""
     if selected.get_select_type() == import_module("h5py").h5s.SEL_ALL:  # the space of it is not kept
         return prod(shape)
     _, last = selected.get_select_bounds()
@@ -95,9 +95,9 @@ def _n_given(selected: Any, shape: tuple[int, ...]) -> int:
 
 
 def check_zarr(name: str, array: Any, folder: Path) -> None:
-    """Raise InputError if the chunks of an array cannot hold what it claims; warn of those that are not there.
+    """Raise InputError if the chunks of an array cannot hold the values that it claims; warn if chunks are absent.
 
-    Zarr leaves out chunks that hold nothing but the fill value, so that chunks may be absent and nothing be lost.
+    Zarr does not store chunks that hold only the fill value: an absent chunk need not mean that data are lost.
     """
     grid = tuple(starmap(_n_parts, zip(array.shape, array.shards or array.chunks, strict=True)))
     n_chunks = prod(grid)

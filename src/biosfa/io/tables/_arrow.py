@@ -82,7 +82,7 @@ class Frame(ArrowTable):
 
 
 def _from_pandas(series: Any) -> Any:
-    """A column of a frame; one that Arrow cannot hold has words in it, which is an error only if it is asked for."""
+    """Return a column of a frame, as strings if Arrow has no type for it. That is an error only if it is used."""
     import pyarrow as pa
 
     dense = series.sparse.to_dense() if hasattr(series.dtype, "fill_value") else series

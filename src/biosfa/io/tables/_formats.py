@@ -1,4 +1,4 @@
-"""Which format a file has: by its name."""
+"""The format of a file, chosen by its suffix."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -26,9 +26,9 @@ def is_table(path: Path) -> bool:
 
 
 def open_table(source: str | os.PathLike[str], *, header: bool | None = None) -> Table:
-    """The table in a file; ``FILE::NAME`` is one of several arrays in it.
+    """Return the table in a file; ``FILE::NAME`` is one of several arrays in it.
 
-    ``header`` says whether the first line of a text file has names, for those who know.
+    ``header`` says whether the first line of a text file has names. By default its cells decide.
     """
     name, _, part = os.fspath(source).partition("::")
     path = Path(name)
@@ -56,7 +56,7 @@ def _check_suffix(path: Path) -> None:
 
 @contextmanager
 def create_table(target: str, columns: list[str]) -> Iterator[TableWriter]:
-    """A table to write rows to; the file appears when all is written. CSV on standard output for ``-``, and on streams.
+    """Give a table to write rows to. The file appears when all rows are written. ``-`` is CSV on standard output.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def create_table(target: str, columns: list[str]) -> Iterator[TableWriter]:
 
 @contextmanager
 def _closing(writer: TableWriter) -> Iterator[TableWriter]:
-    """Close a writer at the end; after an error too, but then whatever closing says is of no interest."""
+    """Close a writer at the end. After an error, further errors of closing it are ignored."""
     try:
         yield writer
     except BaseException:
@@ -90,7 +90,7 @@ def _closing(writer: TableWriter) -> Iterator[TableWriter]:
 
 
 def _part(path: Path, role: str) -> Callable[..., Any]:
-    """What reads, or writes, files that are named like this one."""
+    """Return the reader or the writer of files with this suffix."""
     form = SUFFIXES[path.suffix.lower()]
     module, _, name = getattr(form, role).rpartition(".")
     found: Callable[..., Any] = getattr(import_module(f"biosfa.io.tables.{module or form.module}"), name)

@@ -45,7 +45,7 @@ class Grammar:
     head : bytes
         The beginning of the text: whole lines.
     header : bool, optional
-        Whether the first line is a header, for those who know.
+        Whether the first line is a header. By default its cells decide.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def _words(column: Any) -> Iterator[str]:
 
 
 def _numbers(column: Any) -> FloatArray:
-    """Cells as numbers, as Arrow reads them, which knows fewer than Python; NaN where they are none."""
+    """Return cells as numbers, NaN for cells that Arrow would not read as a number (Python accepts more)."""
     return np.array([float(cell) if NUMBER.fullmatch(cell) else np.nan for cell in _words(column)], dtype=np.float64)
 
 
@@ -299,7 +299,7 @@ def _text_cursor(offset: int, line: int, begin: int, row: int) -> Cursor:
 
 
 def is_comment(line: bytes) -> bool:
-    """Whether a line at the beginning of a file tells nothing of its columns."""
+    """Return whether a line at the beginning of a file is blank or a comment."""
     return not line.strip(BLANK) or (line.startswith(b"#") and not line.startswith(b"#N/A"))
 
 

@@ -1,4 +1,4 @@
-"""Whether the first line of a text is a header: judged by its cells, and by those of the line after it."""
+"""Decide whether the first line of a text is a header, from its cells and those of the line after it."""
 
 import re
 from collections.abc import Collection
@@ -16,7 +16,7 @@ ODD = re.compile(r"[-+.]*\d.*|true|false|yes|no|on|off", re.IGNORECASE | re.DOTA
 
 
 class Kind(Enum):
-    """What a cell may be."""
+    """Kinds of cells."""
 
     DATUM = auto()  # a number, a date or a mark of a missing value
     WORD = auto()  # a name, or a label

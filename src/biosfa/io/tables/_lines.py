@@ -23,11 +23,11 @@ def blank_lines(text: bytes) -> bytes:
 
 
 def whole_lines(file: IO[bytes], name: str, line_bytes: int = 0) -> bytes:
-    """The next block of a file, empty at its end; it ends where a line does that is not blank.
+    """Return the next block of a file, which ends with a line that is not blank; empty at the end of the file.
 
-    So blank lines stand before the line that follows them, and those that nothing follows are at the end of the file.
-    Where a block ends depends only on where it begins, and on ``line_bytes``, how long lines are, more or less: few
-    blocks of long lines are read faster than many.
+    So blank lines are in the same block as the line after them, and blank lines at the end of the file are in the last
+    block. The end of a block depends only on its beginning and on ``line_bytes``, the approximate length of a line:
+    blocks of long lines are larger, because few large blocks are read faster than many small ones.
     """
     size = min(max(BLOCK_BYTES, BLOCK_LINES * line_bytes), LONGEST_LINE)
     block = file.read(size)
@@ -77,7 +77,7 @@ def live_lines(read: Callable[[], bytes], name: str) -> Callable[[], bytes]:
 
 
 def _ends_filled(block: bytes) -> bool:
-    """Whether a block ends where a line does that is not blank."""
+    """Return whether a block ends with a line that is not blank."""
     return block.endswith(b"\n") and block[len(block.rstrip(BLANK)) :].count(b"\n") == 1
 
 

@@ -97,7 +97,7 @@ class ParquetWriter(TableWriter):
         self._writer.write_table(table.cast(self._writer.schema))
 
     def close(self) -> None:
-        """Write what is found at the end of such files."""
+        """Write the footer."""
         if self._writer is None:
             self.write(np.empty((0, len(self._columns))))
         self._writer.close()

@@ -1,4 +1,4 @@
-"""CSV from standard input: all of it, or line by line as it comes."""
+"""CSV from standard input, read in large blocks, or line by line as lines arrive."""
 
 import os
 import sys
@@ -16,14 +16,14 @@ READ_BYTES = 2**20  # of a pipe, at most
 
 
 class StandardInput(Table):
-    """CSV that comes once, and from which nothing can be read again.
+    """CSV from standard input, which can be read only once.
 
     Parameters
     ----------
     read : callable
-        Gives some whole lines, nothing at the end.
+        Returns the next complete lines, and nothing at the end.
     header : bool, optional
-        Whether the first line is a header, for those who know.
+        Whether the first line is a header. By default its cells decide.
     """
 
     counts = "line"
@@ -48,13 +48,13 @@ class StandardInput(Table):
         yield from self._grammar.blocks(self._lines, features, labels)
 
     def _lines(self) -> bytes:
-        """What came with the header, then what comes."""
+        """Return the lines that were read with the header, then the next ones."""
         head, self._head = self._head, b""
         return head or self._next()
 
 
 def standard_input(header: bool | None = None) -> StandardInput:
-    """What comes in, in large blocks."""
+    """Return standard input as a table, read in large blocks."""
     return StandardInput(partial(whole_lines, sys.stdin.buffer, NAME), header)
 
 

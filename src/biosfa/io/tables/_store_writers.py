@@ -24,8 +24,8 @@ PARTS_OF_AN_ARRAY = re.compile(r"zarr\.json|c|\.zarray|\.zattrs|\d+(\.\d+)*")  #
 class StoreWriter(TableWriter):
     """Writes an array that grows, in a thread of its own.
 
-    Python runs the handlers of signals in the main thread. There, one could raise an exception within a call of these
-    libraries: HDF5 may then crash, and Zarr would go on writing what is about to be removed.
+    Python runs signal handlers in the main thread, where they could raise an exception within a call of these
+    libraries. HDF5 could then crash, and Zarr would continue to write files that are about to be removed.
     """
 
     def __init__(self) -> None:
@@ -87,15 +87,16 @@ class Hdf5Writer(StoreWriter):
 
 
 class ForgivingFile(io.FileIO):
-    """A file that keeps the first error of writing for itself, and from then on takes everything and writes nothing.
+    """A file that stores the first write error instead of raising it, and from then on ignores all writes.
 
-    HDF5 cannot close a file that cannot be written to, say on a full disk, and crashes at the end of the process.
+    After a write error, for example on a full disk, HDF5 could not close the file and would crash at the end of the
+    process.
     """
 
     _error: OSError | None = None
 
     def check(self) -> None:
-        """Raise the error, if there was one."""
+        """Raise the stored error, if there is one."""
         if self._error is not None:
             raise self._error
 
@@ -121,9 +122,9 @@ class ForgivingFile(io.FileIO):
 
 
 class ZarrWriter(StoreWriter):
-    """Writes one array of a Zarr store, a chunk at a time.
+    """Writes one array of a Zarr store, one chunk at a time.
 
-    Where several are written at once and one of them fails, Zarr leaves the others under way.
+    If several chunks are written at once and one fails, Zarr keeps writing the others in the background.
     """
 
     def __init__(self, path: Path, columns: list[str]) -> None:
@@ -167,7 +168,7 @@ class ZarrWriter(StoreWriter):
 
 
 def check_array(folder: Path) -> None:
-    """Raise OutputError if a folder is something else than a Zarr array, which may be replaced."""
+    """Raise OutputError if a folder is not a Zarr array: only a Zarr array may be replaced."""
     try:
         described = json.loads((folder / "zarr.json").read_bytes())
         is_array = isinstance(described, dict) and described.get("node_type") == "array"

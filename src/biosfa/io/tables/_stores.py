@@ -57,7 +57,7 @@ def open_zarr(path: Path, array: str | None) -> Sliced:
 
 
 def _opened(name: str, take: Callable[[], Any], check: Callable[[str, Any], None]) -> Sliced:
-    """An array of a store, after ``check`` has looked whether it is there, as a table."""
+    """Return an array of a store as a table, after ``check`` has looked for absent data."""
     with reading(f"{name} is damaged"):
         array = take()
         two_dimensions(name, array.shape)

@@ -1,4 +1,4 @@
-"""What a table is: named columns, and rows that come in blocks."""
+"""Base class of tables: named columns, and rows that are read in blocks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -70,21 +70,21 @@ class Table(ABC):
 
     @abstractmethod
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
-        """Blocks of at most ``size`` rows (or as many as have come, of a stream) from ``cursor`` on.
+        """Yield blocks of at most ``size`` rows after ``cursor``. Blocks of a live stream have the rows that arrived.
 
         Raises
         ------
         InputError
-            If the file is damaged, or has something else than numbers; the message says where.
+            If the file is damaged, or contains something other than numbers. The message names the place.
         """
 
     def fraction(self, cursor: Cursor) -> float:
-        """How much of the table comes before this cursor."""
+        """Return the share of the table before this cursor, from 0 to 1."""
         return cursor[0] / self.n_rows if cursor and self.n_rows else 0.0
 
 
 class Sliced(Table):
-    """An array, a memory map, or a dataset of HDF5 or Zarr: whatever has a shape and gives slices of rows."""
+    """An array, a memory map, or a dataset of HDF5 or Zarr: any object with a shape and slices of rows."""
 
     def __init__(self, name: str, array: Any, columns: Sequence[str] | None = None) -> None:
         n_rows, n_columns = two_dimensions(name, array.shape)
@@ -114,19 +114,19 @@ def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
 
 
 def split(rows: Array, features: list[int], labels: list[int], begin: int) -> Block:
-    """A block from rows that have all columns, of which the first is number ``begin``."""
+    """Return a block from rows with all columns; ``begin`` is the number of the first row."""
     chosen = rows if features == list(range(rows.shape[1])) else rows[:, features]
     labelled = [rows[:, i] for i in labels]
     return Block(to_floats(chosen), labelled, partial(add, begin), (begin + len(rows),), partial(row_cursor, begin))
 
 
 def row_cursor(begin: int, row: int) -> Cursor:
-    """Where to go on from a row, in tables that count rows."""
+    """Return the cursor of a row, in tables that count rows."""
     return (begin + row,)
 
 
 def to_floats(rows: Array) -> FloatArray:
-    """Float32 stays what it is, all else becomes float64; contiguous, in the machine's byte order."""
+    """Return rows as contiguous float64, or float32 if they are float32, in the byte order of the machine."""
     dtype = np.float32 if rows.dtype.kind == "f" and rows.dtype.itemsize == 4 else np.float64
     with np.errstate(over="ignore"):  # a longer float that does not fit is infinite, which is an error of its own
         floats: FloatArray = np.ascontiguousarray(rows, dtype=dtype)
@@ -134,7 +134,7 @@ def to_floats(rows: Array) -> FloatArray:
 
 
 class TableWriter(ABC):
-    """Takes rows and makes a table of them."""
+    """Base class of writers, which append rows to a table."""
 
     @abstractmethod
     def write(self, rows: FloatArray) -> None:

@@ -1,4 +1,4 @@
-"""CSV and its kin: text with a number in each cell, parsed block by block."""
+"""CSV and text with other delimiters, parsed block by block."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -34,12 +34,12 @@ class Text(Table):
             yield from self._grammar.blocks(read, features, labels, size=size, cursor=place)
 
     def fraction(self, cursor: Cursor) -> float:
-        """How much of the file comes before this cursor."""
+        """Return the share of the file before this cursor, from 0 to 1."""
         return cursor[0] / max(1, self._size) if cursor else 0.0
 
 
 class TextWriter(TableWriter):
-    """Writes CSV, or what else a delimiter makes of it."""
+    """Writes CSV, or text with another delimiter."""
 
     def __init__(self, target: Path | IO[bytes], columns: list[str], delimiter: str = ",") -> None:
         import pyarrow as pa
@@ -60,7 +60,7 @@ class TextWriter(TableWriter):
         self._writer.write_batch(pa.record_batch(columns, schema=self._schema))
 
     def close(self) -> None:
-        """Close the file, unless it is not ours."""
+        """Close the file, if it was opened here."""
         try:
             self._writer.close()
         finally:
@@ -74,5 +74,5 @@ def open_text(path: Path, part: str | None, header: bool | None = None) -> Text:
 
 
 def create_tsv(path: Path, columns: list[str]) -> TextWriter:
-    """A table with tabs between its columns."""
+    """Return a writer of text with tabs between the columns."""
     return TextWriter(path, columns, "\t")

@@ -1,4 +1,4 @@
-"""Exact SFA: sums over a stream, and the eigenproblem that is solved from them."""
+"""Exact SFA: moments of a stream, and the eigenproblem that is solved from them."""
 
 from biosfa.kernels.exact.eigen import (
     PrincipalAxes,

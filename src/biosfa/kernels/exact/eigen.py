@@ -1,4 +1,4 @@
-"""The generalized eigenproblem of slow feature analysis, rank-deficient input included."""
+"""The generalized eigenproblem of slow feature analysis, also for rank-deficient input."""
 
 from typing import Any, NamedTuple
 
@@ -49,7 +49,7 @@ def slow_directions(
 
 
 def slow_directions_within(W: FloatArray, C_xx: Float64Array, C_dot: Float64Array) -> SlowDirections:
-    """The same among the features that the rows of W span."""
+    """Solve the same problem among the features that the rows of W span."""
     W = W.astype(np.float64, copy=False)
     within = slow_directions(W @ C_xx @ W.T, W @ C_dot @ W.T)
     return within._replace(directions=within.directions @ W)

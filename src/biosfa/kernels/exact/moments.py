@@ -1,4 +1,4 @@
-"""Streaming moments of exact SFA: mean, covariance, and second moment of the difference, mergeable in any order."""
+"""Moments of a stream for exact SFA: mean, covariance, and second moment of the difference. They can be merged."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,13 +20,13 @@ def block_rows(n_features: int) -> int:
 
 @dataclass
 class Moments:
-    """Sums that exact SFA is solved from: over all rows, and over all pairs within an episode."""
+    """Sums from which exact SFA is solved: over all rows, and over all pairs of rows within an episode."""
 
     n_features: int
     n_samples: int = 0
     n_pairs: int = 0
     product_dtype: type[np.floating[Any]] = np.float64
-    """Of the products of a block: float32 is twice as fast, and exact enough for input of little correlation."""
+    """Precision of the products of a block: float32 is twice as fast, and exact enough for weakly correlated input."""
     mean: Float64Array = field(init=False)
     scatter: Float64Array = field(init=False)
     """Σ(x − mean)(x − mean)ᵀ."""
@@ -40,7 +40,7 @@ class Moments:
 
     @classmethod
     def of(cls, arrays: Arrays, n_samples: int, n_pairs: int) -> "Moments":
-        """Sums that were kept: mean, scatter and difference."""
+        """Return moments from the arrays that :meth:`arrays` returned."""
         moments = cls.__new__(cls)
         moments.n_features, moments.n_samples, moments.n_pairs = len(arrays["mean"]), n_samples, n_pairs
         moments.product_dtype = np.float64
@@ -48,17 +48,17 @@ class Moments:
         return moments
 
     def arrays(self) -> Arrays:
-        """What :meth:`of` wants."""
+        """Return mean, scatter and difference, for :meth:`of`."""
         return {"mean": self.mean, "scatter": self.scatter, "difference": self.difference}
 
     @property
     def covariance(self) -> Float64Array:
-        """C_xx over all samples."""
+        """Covariance C_xx over all samples."""
         return self.scatter / max(1, self.n_samples)
 
     @property
     def difference_covariance(self) -> Float64Array:
-        """C_ẋẋ over all pairs."""
+        """Second moment C_ẋẋ of the difference over all pairs, not centred."""
         return self.difference / max(1, self.n_pairs)
 
     def add_samples(self, X: FloatArray) -> None:
@@ -92,7 +92,7 @@ class Moments:
         both.difference[:] = self.difference + other.difference
         both._merge_scatter(other.n_samples, other.mean, other.scatter)
         if not (np.isfinite(both.scatter.sum()) and np.isfinite(both.difference.sum())):
-            raise ValueError("the (expanded) samples are too large: their squares overflow. Rescale the input")
+            raise ValueError("the (expanded) samples are too large, so that their squares overflow: scale the input")
         return both
 
     def _merge_scatter(self, n: int, mean: Float64Array, scatter: Float64Array) -> None:

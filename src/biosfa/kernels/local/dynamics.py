@@ -1,4 +1,4 @@
-"""The fast dynamics: where the outputs of a circuit come to rest for given currents."""
+"""The fast dynamics: they compute where the outputs of a circuit come to rest for given currents."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The lines of Algorithms 1 and 2 that every learning kernel shares, one small compiled function each."""
+"""The lines of Algorithms 1 and 2 that all learning kernels share, each as a small compiled function."""
 
 import math
 

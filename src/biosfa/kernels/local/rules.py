@@ -1,8 +1,8 @@
-"""The rules of Bio-SFA, and all that tells them apart.
+"""The learning rules of Bio-SFA, and everything in which they differ.
 
-A rule is one value of :class:`Rule`. It says how often ȳ enters ΔW, how the outputs come to rest, how the lateral
-weights learn, and which state that needs. The kernels for small networks, large ones and parallel streams call this
-module; none of them knows a rule by name.
+A rule is one value of :class:`Rule`. It defines how often ȳ enters ΔW, how the outputs come to rest, how the lateral
+weights learn, and which state that needs. The kernels for small networks, large ones and parallel streams call the
+functions of this module; none of them refers to a rule by name.
 """
 
 import math
@@ -18,7 +18,7 @@ from biosfa.typing import FloatArray
 
 
 class Rule(IntEnum):
-    """A learning rule; its circuit is what cannot change while it learns."""
+    """A learning rule. Its circuit cannot change while a network learns."""
 
     BIO_SFA = 0  # Algorithm 1
     REVERSIBLE = 1  # Algorithm 2

@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2, one sample after the other: for small networks, and for single samples in any network."""
+"""Algorithms 1 and 2, one sample after the other: for small networks, and for single samples of any network."""
 
 from typing import Any
 

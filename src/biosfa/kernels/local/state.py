@@ -1,4 +1,4 @@
-"""What a network is while it learns: arrays that the kernels change in place, and the mode they run in."""
+"""The state of a network while it learns: arrays that the kernels change in place, and the mode in which they run."""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Whitening of centred samples, u = x · scale and z = Bu, and the sums that the next B is made from."""
+"""Whitening of centred samples, u = x · scale and z = Bu, and the sums from which the next B is computed."""
 
 import numpy as np
 
