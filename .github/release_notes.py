@@ -24,6 +24,7 @@ def section(name: str) -> str:
 
 
 def main() -> None:
+    """Print the notes of the tag that is given."""
     tag = sys.argv[1]
     if tag != f"v{version()}":
         sys.exit(f"the tag is {tag}, but the package has version {version()}")
