@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint docs numbers bench bench-health bench-convergence bench-recordings bench-crashes fuzz soak clean
+.PHONY: demo test lint coverage docs numbers build clean
+.PHONY: bench bench-health bench-convergence bench-recordings bench-crashes fuzz soak
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -17,12 +18,26 @@ lint: $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+coverage: $(VENV)/.installed-test
+	$(BIN)/python -m coverage erase
+	$(BIN)/python -m coverage run -m pytest
+	$(BIN)/python -m coverage combine --quiet
+	$(BIN)/python -m coverage html --quiet
+	$(BIN)/python -m coverage report
+	@echo "report: build/coverage/index.html"
+
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
 	@echo "site: docs/_build/html/index.html"
 
 numbers: $(VENV)/.installed
 	$(BIN)/python benchmarks/fill_numbers.py
+
+build: $(VENV)/.installed-build
+	@rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/integration/try_distributions.py dist
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/bench.py
@@ -47,7 +62,8 @@ soak: $(VENV)/.installed
 	$(BIN)/python benchmarks/soak.py $(OPTIONS)
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .nox .coverage* build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find docs -name generated -type d -prune -exec rm -rf {} +
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:

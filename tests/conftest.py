@@ -1,4 +1,6 @@
-"""Signals, and a measure, that several tests share."""
+"""Signals, a measure and a mark that several tests share."""
+
+import sys
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ from biosfa import datasets
 
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.load_profile("default")
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals, links and special files")
 
 
 def slow_mixture(n_samples, times=(200.0, 90.0, 40.0), n_noise=7, seed=0):

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from tests.conftest import posix
+
 
 def run_command(*arguments):
     code = "from biosfa.cli import main; main()"
@@ -19,7 +21,7 @@ def run_command(*arguments):
         (["reproduce", "chaotic", "--preset", "huge"], "'huge'"),
         (["reproduce", "chaotic", "--variant", "mine"], "'mine'"),
         (["reproduce", "chaotic", "--speed"], "No such option"),
-        (["reproduce", "chaotic", "--out", "/proc/nowhere"], "cannot write to /proc/nowhere"),
+        pytest.param(["reproduce", "chaotic", "--out", "/proc/nowhere"], "cannot write to /proc/nowhere", marks=posix),
         (["repoduce"], "Did you mean 'reproduce'?"),
         (["fti"], "Did you mean 'fit'?"),
         (["xyzzy"], "No such command"),
@@ -37,6 +39,7 @@ def test_help_names_the_experiments():
     assert run_command("--version").stdout.startswith("biosfa ")
 
 
+@posix
 def test_interrupted_it_says_how_to_go_on(tmp_path):
     arguments = ["reproduce", "chaotic", "--preset", "paper", "--jobs", "1", "--out", str(tmp_path / "run")]
     code = "from biosfa.cli import main; main()"

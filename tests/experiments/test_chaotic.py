@@ -15,6 +15,7 @@ import pytest
 from biosfa import SFA
 from biosfa.datasets import driven_logistic_map
 from biosfa.experiments import chaotic
+from tests.conftest import posix
 
 SMALL = chaotic.ChaoticConfig(
     preset="small", variant="code", runs=2, seed=1, samples=20_000, steps=60_000, series=2, offline_steps=500
@@ -71,6 +72,7 @@ CODE = """
 import sys, time
 from pathlib import Path
 from biosfa.experiments import chaotic
+from tests.conftest import posix
 from biosfa.experiments.chaotic import _tasks
 from tests.experiments.test_chaotic import SMALL
 plain = _tasks.run_network
@@ -83,6 +85,7 @@ chaotic.reproduce(SMALL, Path(sys.argv[1]), jobs=2, resume="resume" in sys.argv)
 """
 
 
+@posix
 @pytest.mark.parametrize("results", [0, 1, 3, 5])
 def test_killed_and_resumed_it_gives_the_same_bits(results, finished, tmp_path):
     folder = tmp_path / "run"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from biosfa.registry import EXPANSIONS, MODELS, SOLVERS, SUFFIXES
+from tests.conftest import posix
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -26,7 +27,10 @@ def environment(tmp_path_factory):
     return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "NO_COLOR": "1"}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.name)
+@posix
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))], ids=lambda page: page.name
+)
 def test_the_examples_of_a_page_run_one_after_the_other(page, environment, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -20,9 +20,10 @@ from biosfa.estimators import Projection
 from biosfa.experiments import chaotic
 from biosfa.experiments.engine import ExperimentError, RunFolder
 from biosfa.io.atomic import writing
-from tests.conftest import slow_mixture
+from tests.conftest import posix, slow_mixture
 from tests.experiments.test_chaotic import SMALL
 
+pytestmark = posix
 FORMATS = [".npy", ".npz", ".csv", ".tsv", ".parquet", ".h5", ".zarr"]
 
 

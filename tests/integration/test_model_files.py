@@ -20,7 +20,7 @@ import biosfa
 from biosfa import SFA, Annealed, BioSFA, InverseTime, ModelFileError, OnlineSFA, QuadraticExpansion
 from biosfa.estimators import to_model
 from biosfa.io import model_file
-from tests.conftest import slow_mixture
+from tests.conftest import posix, slow_mixture
 
 MODELS = {
     "sfa": SFA(2),
@@ -175,6 +175,7 @@ def save_and_be_killed(path, moment):
     BioSFA(2, random_state=1).fit(X).save(path)
 
 
+@posix
 @pytest.mark.parametrize("moment", ["writing", "renaming"])
 def test_a_crash_while_saving_leaves_the_old_file_whole(moment, X, tmp_path):
     path = tmp_path / "model"

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,9 @@ import pytest
 from biosfa.exceptions import OutputError
 from biosfa.io import atomic
 from biosfa.io.atomic import litter, replace_file, replacing, writing
+from tests.conftest import posix
 
 DEAD = 2**30  # larger than the number of any process
-posix = pytest.mark.skipif(sys.platform == "win32", reason="permissions and links of POSIX")
 
 
 def mode(path):

@@ -9,6 +9,7 @@ import pytest
 from biosfa.exceptions import OutputError
 from biosfa.io import locks
 from biosfa.io.locks import locked
+from tests.conftest import posix
 
 HOLD = """
 import runpy, sys
@@ -32,7 +33,7 @@ def test_a_lock_is_held_by_one_and_leaves_nothing(tmp_path):
         pass
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
+@posix
 def test_a_killed_process_holds_nothing(tmp_path):
     file = tmp_path / "lock"
     process = subprocess.Popen(
@@ -78,7 +79,7 @@ def test_file_systems_without_locks_are_used_without(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="links")
+@posix
 def test_a_lock_is_not_made_through_a_link(tmp_path):
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="out"), locked(tmp_path / "lock", tmp_path / "out"):

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from biosfa.io.model_file import read_model
 from biosfa.recordings.live import Answers
 from biosfa.recordings.picture import plot
 from biosfa.recordings.run import FitOptions, Run
-from tests.conftest import slow_mixture
+from tests.conftest import posix, slow_mixture
 
 BIOSFA = [sys.executable, "-m", "biosfa"]
 
@@ -156,6 +155,7 @@ def test_answers_do_not_depend_on_how_lines_arrive(X):
     assert (np.abs(np.corrcoef(at_once[1000:].T, exact.T)[:2, 2:]).max(axis=1) > 0.8).all()
 
 
+@posix
 def test_each_line_is_answered_at_once_and_the_model_is_kept(X, tmp_path):
     keep = tmp_path / "live"
     process = subprocess.Popen(
@@ -206,6 +206,7 @@ main()
 """
 
 
+@posix
 def test_ctrl_c_is_heard_within_an_eigenproblem_and_nothing_is_lost(X, tmp_path):
     np.save(tmp_path / "x.npy", X)
     arguments = [sys.executable, "-c", DEAF, "fit", "x.npy", "-k", "2", "--out", "m"]
@@ -275,6 +276,7 @@ main()
 """
 
 
+@posix
 @pytest.mark.parametrize("solver", ["exact", "online"])
 def test_killed_at_any_moment_it_goes_on_to_the_same_bits(solver, X, tmp_path):
     np.save(tmp_path / "x.npy", np.tile(X, (25, 1)))  # three chunks
@@ -319,7 +321,10 @@ def test_a_checkpoint_is_not_taken_for_another_input_or_command(X, tmp_path, mon
     np.testing.assert_allclose(biosfa.load(out).delta_values_, SFA(2).fit(X[1:]).delta_values_, rtol=1e-9)
 
 
+@posix
 def test_trouble_with_disks_is_one_line_and_leaves_what_was(folder, tmp_path):
+    import resource
+
     out = tmp_path / "m"
     run("fit", folder / "x.npy", "-k", 2, "--out", out)
     before = out.read_bytes()
@@ -357,6 +362,7 @@ def test_a_full_standard_output(folder, tmp_path):
     assert "No space left" in line_of_error(done)
 
 
+@posix
 def test_it_ends_like_other_filters_when_nobody_reads_on(folder, X, tmp_path):
     """Quietly, by SIGPIPE, as in ``biosfa transform … | head -1``."""
     SFA(2).fit(X).save(tmp_path / "m")
