@@ -29,6 +29,7 @@ from tests.io.conftest import good_rows, joined
         ("a,b\n1,2\nconversion error,3,4\n", r"x\.csv, line 3: 3 columns where 2 are expected"),
         ('a,b\n1,2\n3,"4\n5,6\n', r"x\.csv, line 3: a quotation mark is not closed on its line"),
         ('a,b\n1,2\n"3\n",4\n5,6\n', r"x\.csv, line 3: a quotation mark is not closed on its line"),
+        ('a,b\n1,2\n3,"4\n5"', r"x\.csv, line 3: a quotation mark is not closed on its line"),
         ("", r"x\.csv has no rows"),
         ("# nothing\n\n", r"x\.csv has no rows"),
     ],

@@ -122,7 +122,7 @@ class Grammar:
 
         if not lines.strip(BLANK):
             return Cells(np.empty((0, len(features))), [np.empty(0) for _ in labels], None)
-        if self.delimiter == " ":  # any number of them
+        if self.delimiter == " " and b" " in lines:  # any number of them
             lines = re.sub(rb" *(\r\n|\r|\n) *", b"\n", re.sub(rb" +", b" ", lines).strip(b" "))
         if self._n_cells == 1:  # those at the end of a file are no rows
             lines = lines.rstrip(BLANK) + b"\n"
@@ -175,7 +175,8 @@ class Grammar:
 
     def _check_quotes(self, n_rows: int, lines: bytes, line: int) -> None:
         """Raise LineError if a quotation mark has made one cell of several lines."""
-        if b'"' not in lines or n_rows == len(self._rows(lines)):
+        n_lines = count_lines(lines) + (not lines.endswith((b"\n", b"\r")))
+        if b'"' not in lines or n_rows == n_lines or n_rows == len(self._rows(lines)):
             return
         opened = next((i for i, text in enumerate(lines.splitlines()) if text.count(b'"') % 2), 0)
         raise LineError(

@@ -13,7 +13,7 @@ BLANK = b" \r\n"  # what blank lines are made of; tabs are cells without a value
 
 def count_lines(text: bytes) -> int:
     """How many lines end in a text."""
-    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
 
 
 def blank_lines(text: bytes) -> bytes:
