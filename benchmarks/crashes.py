@@ -1,63 +1,378 @@
-"""Kill ``biosfa fit`` at random moments and resume it: every resume must end with the bits of an undisturbed run."""
+"""Kill commands at random moments and run them again: every result must have the bits of an undisturbed run.
+
+Nothing temporary may be left behind. Half of the kills come after a random time, half when the process is about to
+open, rename or remove a file, which are the moments that matter. Processes are forked from one that has imported and
+compiled everything, so that a kill costs no start of an interpreter; each is killed by SIGKILL all the same.
+"""
 
 import argparse
+import math
+import os
 import random
+import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
+from biosfa.cli import main as command
+from biosfa.experiments import arena, chaotic, images
+from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, _runner
+from biosfa.hierarchy import HierarchicalSFA, Layer
 from biosfa.io.model_file import read_model
+from biosfa.typing import Advance, Arrays
 
-COMMAND = [sys.executable, "-m", "biosfa"]
-FITS = {
-    "exact": ["--pca", "10", "--expand", "quadratic"],
-    "online": ["--solver", "online", "--epochs", "2", "--delays", "2", "--missing", "break"],
-    "bio": ["--solver", "bio", "--pca", "8", "--missing", "break"],
-}
+MOST_KILLS = 8  # of one run before it may end
+TOUCHES = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir")  # events that touch files
+TIMINGS = ("timings.json", "report.html")  # files whose content depends on how long things took
+
+
+@dataclass
+class Scenario:
+    """Something that is killed: how it is run, and what it leaves."""
+
+    name: str
+    run: Callable[[Path, bool], None]  # in a folder; again, if it was killed before
+    weight: int  # share of the kills
+    prepare: Callable[[Path], None] = lambda folder: None
+    same: Callable[[str], bool] = lambda name: not name.endswith((*TIMINGS, ".png", ".svg", ".npz"))
+    old: dict[str, bytes] = field(default_factory=dict)  # what is there before it runs
+    whole: dict[str, bytes] = field(default_factory=dict)  # what an undisturbed run leaves
+    seconds: float = 0.0
+    n_touches: int = 0
+    kills: int = 0
+    runs: int = 0
+
+
+def cli(*arguments: str) -> None:
+    """Run the command with some arguments."""
+    sys.argv = ["biosfa", *arguments]
+    try:
+        command()
+    except SystemExit as end:
+        if end.code:
+            raise RuntimeError(f"biosfa {' '.join(arguments)} ended with {end.code}") from None
+
+
+def fit(folder: Path, again: bool, *options: str) -> None:
+    """Fit to files; if there is a checkpoint, resume."""
+    every = ["--checkpoint-every", "0.005"]
+    if again and (folder / "model.checkpoint").exists() and random.random() < 0.5:
+        cli("resume", "model", *every)
+    else:
+        cli("fit", "../input/a.npy", "../input/b.csv", "-k", "3", "--out", "model", *every, *options)
+
+
+def fitting(name: str, *options: str) -> Scenario:
+    """A fit with some options."""
+    return Scenario(f"fit {name}", lambda folder, again: fit(folder, again, *options), weight=12)
+
+
+def transforming(suffix: str) -> Scenario:
+    """Features of a file, written in some format in place of others."""
+
+    def run(folder: Path, again: bool) -> None:
+        cli("transform", "../input/model.safetensors", "../input/a.npy", "--out", f"features{suffix}")
+
+    def prepare(folder: Path) -> None:
+        cli("transform", "../input/model.safetensors", "../input/b.csv", "--out", f"features{suffix}")
+
+    return Scenario(f"transform {suffix}", run, weight=8, prepare=prepare)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """What the hierarchy is trained on."""
+
+    n_frames: int = 3000
+    size: int = 16
+
+
+class Hierarchy(Experiment[Frames]):
+    """An experiment that trains a hierarchy, which keeps a checkpoint of its layers, as that with the rat does."""
+
+    name = "hierarchy"
+
+    def title(self) -> str:
+        """What the progress bar says."""
+        return self.name
+
+    def stages(self, folder: RunFolder) -> list[Callable[[Results], list[Task]]]:
+        """One task."""
+        return [lambda results: [Task("net", 1, train_layers, (self.config, folder.scratch("net", "layers")))]]
+
+    def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
+        """All features, to the bit."""
+        return {"features": results["net"].arrays["features"].tolist()}, {}
+
+    def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Draw nothing."""
+
+    def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
+        """Report nothing."""
+
+
+def train_layers(config: Frames, kept_in: Path, report: Advance) -> Arrays:
+    """Train three layers."""
+    frames = np.random.default_rng(0).standard_normal((config.n_frames, config.size, config.size)).cumsum(axis=0)
+    layers = [
+        Layer((4, 4), stride=(4, 4), n_components=4, n_reduced=4),
+        Layer((2, 2), stride=(1, 1), n_components=3, n_reduced=4),
+        Layer((3, 3), n_components=2, n_reduced=3),
+    ]
+    return {"features": HierarchicalSFA(layers).fit(frames, checkpoint=kept_in).transform(frames[:500])}
+
+
+def train_hierarchy(folder: Path, again: bool) -> None:
+    """Train layers, one after the other."""
+    Hierarchy(Frames()).run(folder / "run", jobs=1, resume=again)
+
+
+def reproduce_chaotic(folder: Path, again: bool) -> None:
+    """The first experiment, small."""
+    config = chaotic.ChaoticConfig(
+        preset="small", variant="code", runs=1, seed=1, samples=6000, steps=20_000, series=1, offline_steps=100
+    )
+    chaotic.reproduce(config, folder / "run", jobs=1, resume=again)
+
+
+def reproduce_images(folder: Path, again: bool) -> None:
+    """The second experiment, small; its networks keep checkpoints."""
+    _runner.CHECKPOINT_SECONDS = 0.0
+    config = images.ImagesConfig(
+        preset="small",
+        rule="bio-sfa",
+        runs=1,
+        seed=1,
+        images="noise",
+        sequences=30,
+        principal=6,
+        units=3,
+        samples_paper=6000,
+        samples_tuned=6000,
+    )
+    images.reproduce(config, folder / "run", jobs=1, resume=again)
+
+
+def compare(folder: Path, again: bool) -> None:
+    """The arena, small."""
+    config = arena.configure("mixture", samples=5000, learners=["online", "bio-sfa", "gev"], runs=2, scaling=False)
+    arena.compare(config, folder / "run", jobs=1, resume=again)
+
+
+SCENARIOS = [
+    fitting("exact", "--pca", "6", "--expand", "quadratic"),
+    fitting("online", "--solver", "online", "--epochs", "2", "--delays", "2"),
+    fitting("bio", "--solver", "bio", "--pca", "6"),
+    transforming(".npy"),
+    transforming(".csv"),
+    transforming(".parquet"),
+    transforming(".h5"),
+    transforming(".zarr"),
+    Scenario("hierarchy", train_hierarchy, weight=8),
+    Scenario("reproduce chaotic", reproduce_chaotic, weight=5),
+    Scenario("reproduce images", reproduce_images, weight=5),
+    Scenario("compare", compare, weight=6),
+]
+
+
+def make_inputs(folder: Path) -> None:
+    """What all scenarios read."""
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    samples = rng.standard_normal((60_000, 8)).cumsum(axis=0)
+    np.save(folder / "a.npy", samples[:40_000])
+    names = ",".join(f"x{i}" for i in range(8))
+    np.savetxt(folder / "b.csv", samples[40_000:], delimiter=",", header=names, comments="")
+    with inside(folder), quiet():
+        cli("fit", "a.npy", "-k", "2", "--out", "model.safetensors")
+
+
+@contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    """Work in a folder for a while."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def content(folder: Path, same: Callable[[str], bool]) -> dict[str, bytes]:
+    """All files in a folder; of those that need not be the same, their names only."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    names = {str(path.relative_to(folder)): path for path in files}
+    return {name: path.read_bytes() if same(name) else b"" for name, path in names.items()}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Let nothing be printed."""
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        yield
+
+
+class Counted:
+    """Counts events that touch files in the present folder, and kills its process at one of them."""
+
+    def __init__(self, last: int | None) -> None:
+        self.n = 0
+        self.last = last
+        self.folder = str(Path.cwd())
+
+    def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Be told of an event."""
+        if event not in TOUCHES or not isinstance(arguments[0], str | os.PathLike):
+            return
+        if event == "open" and not self._writes(arguments):
+            return
+        if not os.path.abspath(arguments[0]).startswith(self.folder):  # noqa: PTH100 (no Path in a hook, which is slow)
+            return
+        self.n += 1
+        if self.n == self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    @staticmethod
+    def _writes(arguments: tuple[Any, ...]) -> bool:
+        return isinstance(arguments[2], int) and bool(arguments[2] & (os.O_WRONLY | os.O_RDWR))
+
+
+def start(scenario: Scenario, folder: Path, *, again: bool, last: int | None = None, seed: int = 0) -> tuple[int, int]:
+    """Run a scenario in a process of its own; returns its id, and a pipe with the number of touches at the end."""
+    output, report = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(report)
+        return child, output
+    code = 1
+    try:
+        os.close(output)
+        os.chdir(folder)
+        log = os.open(folder.parent / "log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        random.seed(seed)
+        counted = Counted(last)
+        sys.addaudithook(counted)
+        scenario.run(folder, again)
+        os.write(report, str(counted.n).encode())
+        code = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return 0, 0
+
+
+def finish(child: int, output: int, folder: Path, *, deadline: float | None = None) -> int | None:
+    """Wait for a process, kill it when its time has come; returns its number of touches, None if it was killed."""
+    while True:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        if deadline is not None and time.perf_counter() > deadline:
+            os.kill(child, signal.SIGKILL)
+            deadline = None
+        time.sleep(5e-4)
+    with os.fdopen(output, "rb") as pipe:
+        touches = pipe.read()
+    if os.WIFSIGNALED(status):
+        return None
+    if status:
+        sys.exit((folder.parent / "log").read_text() + "\na process failed that nobody had killed")
+    return int(touches)
+
+
+def make_ready(scenario: Scenario, folder: Path) -> None:
+    """A folder as it is before a scenario runs."""
+    folder.mkdir()
+    with inside(folder), quiet():
+        scenario.prepare(folder)
+
+
+def run_whole(scenario: Scenario, folder: Path) -> None:
+    """Run a scenario undisturbed, and remember what it leaves."""
+    make_ready(scenario, folder)
+    scenario.old = content(folder, scenario.same)
+    begin = time.perf_counter()
+    touches = finish(*start(scenario, folder, again=False), folder)
+    scenario.seconds, scenario.n_touches = time.perf_counter() - begin, touches or 0
+    scenario.whole = content(folder, scenario.same)
+    shutil.rmtree(folder)
+
+
+def kill_and_resume(scenario: Scenario, folder: Path, rng: random.Random, wanted: int) -> None:
+    """Run a scenario, kill it some times, let it end, and compare."""
+    make_ready(scenario, folder)
+    killed = 0
+    while True:
+        seed = rng.randrange(2**32)
+        moment = rng.choice(["time", "touch"]) if killed < wanted else "end"
+        last = rng.randint(1, max(1, scenario.n_touches)) if moment == "touch" else None
+        deadline = time.perf_counter() + scenario.seconds * rng.uniform(0.0, 1.0) if moment == "time" else None
+        process = start(scenario, folder, again=killed > 0, last=last, seed=seed)
+        ended = finish(*process, folder, deadline=deadline) is not None
+        killed += not ended
+        if ended:
+            break
+        for checkpoint in folder.rglob("*checkpoint"):
+            read_model(checkpoint)  # raises if it is not whole
+        for name in scenario.old:
+            path = folder / name
+            if path.parent == folder and path.read_bytes() not in (scenario.old[name], scenario.whole[name]):
+                sys.exit(f"{scenario.name}: {path} is neither the old file nor the new one")
+    found = content(folder, scenario.same)
+    if found != scenario.whole:
+        names = {name for name in {*found, *scenario.whole} if found.get(name) != scenario.whole.get(name)}
+        sys.exit(
+            f"{scenario.name}: killed {killed} times, and OTHER FILES OR BITS: {', '.join(sorted(names))} in {folder}"
+        )
+    scenario.kills, scenario.runs = scenario.kills + killed, scenario.runs + 1
+    shutil.rmtree(folder)
 
 
 def main() -> None:
     """Kill and resume until there were so many kills."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=50)
-    kills_wanted = parser.parse_args().kills
-    rng = random.Random(0)
-    kills = runs = 0
-    with tempfile.TemporaryDirectory() as folder:
-        X = np.random.default_rng(0).standard_normal((600_000, 12)).cumsum(axis=0)
-        np.save(f"{folder}/x.npy", X)
-        while kills < kills_wanted:
-            name = list(FITS)[runs % len(FITS)]
-            arguments = ["fit", "x.npy", "-k", "3", "--checkpoint-every", "0.02", *FITS[name]]
-            begin = time.perf_counter()
-            subprocess.run([*COMMAND, *arguments, "--out", "whole"], cwd=folder, check=True, capture_output=True)
-            duration = time.perf_counter() - begin
-            here = 0
-            command = [*COMMAND, *arguments, "--out", "killed"]
-            while not (Path(folder) / "killed").exists():
-                process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
-                try:
-                    process.wait(duration * rng.uniform(0.2, 1.0) if here < 12 else None)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                here += process.wait() == -signal.SIGKILL
-                checkpoint = Path(folder) / "killed.checkpoint"
-                if checkpoint.exists():
-                    read_model(checkpoint)  # raises if it is not whole
-                    command = [*COMMAND, "resume", "killed", "--checkpoint-every", "0.02"]
-            same = (Path(folder) / "killed").read_bytes() == (Path(folder) / "whole").read_bytes()
-            kills, runs = kills + here, runs + 1
-            print(f"{name}: killed {here} times, {'same bits' if same else 'OTHER BITS'}", flush=True)
-            if not same:
-                sys.exit(1)
-            for file in ("killed", "whole", "killed.checkpoint"):
-                (Path(folder) / file).unlink(missing_ok=True)
-    print(f"{kills} kills in {runs} runs, every resume ended with the bits of an undisturbed run")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="scenarios whose names contain this")
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    scenarios = [scenario for scenario in SCENARIOS if (options.only or "") in scenario.name]
+    home = Path(tempfile.mkdtemp(prefix="crashes-"))
+    begin = time.perf_counter()
+    with threadpool_limits(1):  # threads do not survive a fork
+        make_inputs(home / "input")
+        for scenario in scenarios:
+            make_ready(scenario, home / "warm")
+            with inside(home / "warm"), quiet():  # compiles what it needs
+                scenario.run(home / "warm", False)
+            shutil.rmtree(home / "warm")
+            run_whole(scenario, home / "whole")
+            share = math.ceil(options.kills * scenario.weight / sum(each.weight for each in scenarios))
+            while scenario.kills < share:
+                wanted = min(rng.randint(1, MOST_KILLS), share - scenario.kills)
+                kill_and_resume(scenario, home / "killed", rng, wanted)
+            print(
+                f"{scenario.name:<20} {scenario.kills:>5} kills in {scenario.runs:>4} runs of {scenario.seconds:.2f} s",
+                flush=True,
+            )
+    shutil.rmtree(home)
+    total = sum(scenario.kills for scenario in scenarios)
+    minutes = (time.perf_counter() - begin) / 60
+    print(f"{total} kills in {minutes:.1f} minutes: every run ended with the files and bits of an undisturbed one")
 
 
 if __name__ == "__main__":
