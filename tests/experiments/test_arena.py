@@ -128,7 +128,7 @@ def test_a_file_is_a_problem_with_its_gaps_and_episodes(tmp_path):
     [
         (("nowhere.csv", {}), "no problem or file 'nowhere.csv'"),
         (("mixture", {"learners": ["hebb"]}), "no learner 'hebb': choose among exact, online"),
-        (("chaotic", {"stream": StreamOptions(time="t")}), "are those of a file"),
+        (("chaotic", {"stream": StreamOptions(time="t")}), "can be given only for a file, and 'chaotic' is not a file"),
     ],
 )
 def test_settings_that_make_no_sense_are_named(arguments, message):
@@ -167,10 +167,10 @@ def without_samples(X):
 @pytest.mark.parametrize(
     ("spoil", "components", "message"),
     [
-        (nothing, 10, "10 features of 10 columns leave no choice"),
-        (low_rank, 2, "the stream has rank 2, too little"),
-        (lonely_samples, 2, "1000 samples, 0 of which follow another"),
-        (enormous, 2, r"as large as 1e\+160: rescale"),
+        (nothing, 10, "10 features of 10 columns leave nothing to compare"),
+        (low_rank, 2, "the stream has rank 2, but a comparison of 2 features needs more"),
+        (lonely_samples, 2, "1000 samples and 0 pairs of consecutive samples"),
+        (enormous, 2, r"too large \(up to 1e\+160\): rescale"),
         (constant_within_episodes, 1, "does not change within an episode"),
         (without_samples, 1, "has no samples"),
     ],

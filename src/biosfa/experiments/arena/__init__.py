@@ -1,4 +1,4 @@
-"""The arena: every learner on the same stream, error against samples and against time, and what a sample costs."""
+"""The arena: compares all learners on the same stream, by error, time and memory."""
 
 from biosfa.experiments.arena._config import CompareConfig, configure
 from biosfa.experiments.arena._experiment import Arena, compare

@@ -1,4 +1,4 @@
-"""The arena: every learner on the same stream, error against samples and against time, and what a sample costs."""
+"""The arena: compares all learners on the same stream, by error, time and memory."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -20,28 +20,35 @@ from biosfa.typing import Arrays, Float64Array
 
 
 class Arena(Experiment[CompareConfig]):
-    """Learners that compete."""
+    """The comparison of learners; :func:`compare` runs it.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import arena
+    >>> arena.Arena(arena.configure("mixture")).title()
+    'compare, mixture'
+    """
 
     name = "compare"
 
     def title(self) -> str:
-        """What the progress bar says."""
+        """Return the text of the progress bar."""
         return f"compare, {Path(self.config.problem).name}"
 
     def inputs(self) -> dict[str, str]:
-        """The content of a file."""
+        """Return a digest of the file, if the problem is a file."""
         problems.clear()  # a file may have changed since
         first = problem_of(self.config, self.config.seed)
         first.check()
         return {} if self.config.problem in KINDS else {"content": digest([first.signal, first.starts])}
 
     def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
-        """One stage: no learner needs another."""
+        """Return one stage: no task needs the result of another."""
         steps = len(problem_of(self.config, self.config.seed).signal)
         return [lambda _: tasks(self.config, steps)]
 
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Numbers and curves."""
+        """Return numbers and curves."""
         found, _, curves = summarize(self.config, arrays_of(results))
         first = problem_of(self.config, self.config.seed)
         found["stream"] = {
@@ -54,7 +61,7 @@ class Arena(Experiment[CompareConfig]):
         return found, curves
 
     def timings(self, results: Results) -> dict[str, Any]:
-        """Times of learners, and what a sample costs."""
+        """Return the times of all learners, and time and memory against the number of columns."""
         return summarize(self.config, arrays_of(results))[1]
 
     def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
@@ -67,14 +74,34 @@ class Arena(Experiment[CompareConfig]):
 
 
 def compare(config: CompareConfig, out: Path, *, jobs: int = 1, resume: bool = False) -> Outcome:
-    """Run the arena and leave figures, numbers and a report in ``out``; returns the numbers and the times."""
+    """Run the comparison, write figures, numbers and a report to ``out``, and return the numbers and the times.
+
+    Parameters
+    ----------
+    config : CompareConfig
+        The settings, from :func:`configure`.
+    out : Path
+        The output folder.
+    jobs : int, default=1
+        Number of learners that run at the same time. More than 1 distorts the times.
+    resume : bool, default=False
+        Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from biosfa.experiments import arena
+    >>> config = arena.configure("mixture", samples=10_000, runs=1, scaling=False)
+    >>> found, timings = arena.compare(config, Path("results"))  # doctest: +SKIP
+    >>> print(arena.as_text(found, timings))  # doctest: +SKIP
+    """
     return Arena(config).run(out, jobs=jobs, resume=resume)
 
 
 def summarize(
     config: CompareConfig, arrays: dict[str, Arrays]
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """Numbers that are the same for the same settings; times; curves of all runs."""
+    """Return numbers, which are the same for the same settings; times; and curves of all runs."""
     seeds = range(config.seed, config.seed + config.runs)
     runs = {name: [arrays[f"{name}-{seed:02d}"] for seed in seeds] for name in config.learners}
     samples = runs[EXACT][0]["samples"]
@@ -113,14 +140,14 @@ def summarize(
 
 
 def first_close(errors: Float64Array) -> int | None:
-    """Where an error is small for the first time and stays so."""
+    """Return the index from which the error stays small, or None if it does not."""
     far = np.flatnonzero(~(errors < CLOSE))
     first = int(far[-1]) + 1 if len(far) else 0
     return first if first < len(errors) else None
 
 
 def interval(values: Any) -> dict[str, Any]:
-    """Median, least and greatest of runs; one that did not get there counts as infinite, and is written as None."""
+    """Return median, minimum and maximum of runs. NaN counts as infinite, and infinity is written as None."""
     known = np.where(np.isnan(np.asarray(values, dtype=np.float64)), np.inf, values)
 
     def written(number: float) -> float | None:
@@ -135,6 +162,6 @@ def interval(values: Any) -> dict[str, Any]:
 
 
 def budgets(samples: Any) -> list[int]:
-    """Numbers of samples that people ask about: powers of ten, and the last."""
+    """Return the numbers of samples for the table of winners: powers of ten, and the last."""
     powers = [10**e for e in range(3, 12) if samples[0] <= 10**e < samples[-1] and 10**e in samples]
     return [*powers, int(samples[-1])]

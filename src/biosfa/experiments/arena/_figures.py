@@ -12,19 +12,19 @@ from biosfa.experiments.arena._scaling import N_COMPONENTS, SCALED
 from biosfa.presentation.style import COLORS, figure, save, span
 from biosfa.typing import Arrays
 
-LEAST_SHOWN = 1e-7  # errors below are rounding, and those of exact SFA on all that it is judged on
+LEAST_SHOWN = 1e-7  # smaller errors are rounding errors, such as that of exact SFA on the whole stream
 MARKERS = {"tica": "s", "sksfa": "D"}
 
 
 def draw_figures(folder: Path, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
-    """Draw all of them."""
+    """Draw and save all figures of the arena."""
     draw_errors(folder, curves, found, timings)
     if timings["scaling"]:
         draw_scaling(folder, timings["scaling"])
 
 
 def draw_errors(folder: Path, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
-    """Error against samples, and against time."""
+    """Draw the errors against samples and against time."""
     with figure(10.5, 4.2) as drawn:
         by_samples, by_time = drawn.subplots(1, 2, sharey=True)
         for name in found["learners"]:
@@ -34,7 +34,7 @@ def draw_errors(folder: Path, curves: Arrays, found: dict[str, Any], timings: di
             span(by_time, np.median(curves[f"seconds_{name}"], axis=0), errors, **style)
         for name, seconds in timings["outsiders"].items():
             error = found["outsiders"][name]["error"]["median"]
-            none = error < LEAST_SHOWN  # then it stands at the foot of the panel
+            none = error < LEAST_SHOWN  # then the marker is at the bottom of the panel
             place = {"transform": by_time.get_xaxis_transform(), "clip_on": False} if none else {}
             label = OUTSIDERS[name].label + (": no error" if none else "")
             hollow = {"color": COLORS[EXACT], "ms": 6, "mfc": "none"}
@@ -42,13 +42,13 @@ def draw_errors(folder: Path, curves: Arrays, found: dict[str, Any], timings: di
         for axes, unit in ((by_samples, "samples"), (by_time, "seconds of learning, one core")):
             axes.axhline(CLOSE, color="0.75", lw=1, ls=":")
             axes.set(xscale="log", yscale="log", xlabel=unit)
-        by_samples.set(ylabel="slowness beyond the least possible, relative")
+        by_samples.set(ylabel="relative error of the slowness")
         drawn.legend(*by_time.get_legend_handles_labels(), loc="outside right upper")
         save(drawn, folder, "errors")
 
 
 def draw_scaling(folder: Path, scaling: dict[str, Any]) -> None:
-    """Time and memory against the number of columns, with the exponents that fit them."""
+    """Draw time and memory against the number of columns, with the exponents that fit them."""
     with figure(10.5, 4.2) as drawn:
         time, memory = drawn.subplots(1, 2)
         for name, own in scaling.items():
@@ -61,8 +61,8 @@ def draw_scaling(folder: Path, scaling: dict[str, Any]) -> None:
             label = f"{own['label']}: {own['exponent_of_time']:.2f}, {own['exponent_of_memory']:.2f}"
             time.plot(own["columns"], np.array(own["seconds_a_sample"]) * 1e6, "o", label=label, **style)
             memory.plot(own["columns"], np.array(own["bytes"]) / 1e6, "o", **style)
-        time.set(ylabel="µs a sample")
-        memory.set(ylabel="MB between two samples")
+        time.set(ylabel="µs per sample")
+        memory.set(ylabel="MB kept between two samples")
         for axes in (time, memory):
             axes.set(xscale="log", yscale="log", xlabel=f"columns m ({N_COMPONENTS} features, white noise)")
         drawn.legend(loc="outside right upper", title="exponents of m in time and memory")

@@ -1,4 +1,4 @@
-"""Software of others that solves the same problem: checks from outside, where it is installed."""
+"""Other packages that solve the same problem, as an independent check, if they are installed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from biosfa.typing import Float64Array
 
 @dataclass(frozen=True)
 class Outsider:
-    """Software of others that solves the same problem, all samples at once."""
+    """Another package that solves the same problem from all samples at once."""
 
     label: str
     package: str  # the module to import
-    directions: Callable[[Problem], Float64Array | None]  # None if it cannot take the problem
+    directions: Callable[[Problem], Float64Array | None]  # returns None if the package cannot solve the problem
 
     @property
     def is_installed(self) -> bool:
-        """Whether it can be imported."""
+        """Whether the package can be imported."""
         return find_spec(self.package) is not None
 
 
@@ -30,7 +30,7 @@ def _tica(problem: Problem) -> Float64Array:
 
     X, later = problem.signal, np.flatnonzero(~problem.starts)
     model = TICA(lagtime=1, dim=X.shape[1]).fit((X[later - 1], X[later])).fetch_model()
-    # it puts features that alternate before those that are slow: by the size of their correlation, whatever its sign
+    # TICA sorts by the size of the correlation, not its sign, so that alternating features may come before slow ones
     directions = _directions(model.transform, problem)
     slow = np.argsort(problem.slowness_of_each(directions))[: problem.n_components]
     return directions[slow]
@@ -38,14 +38,14 @@ def _tica(problem: Problem) -> Float64Array:
 
 def _sksfa(problem: Problem) -> Float64Array | None:
     if problem.starts[1:].any():
-        return None  # it knows no episodes
+        return None  # sklearn-sfa does not support episodes
     import sksfa
 
     return _directions(sksfa.SFA(problem.n_components).fit(problem.signal).transform, problem)
 
 
 def _directions(transform: Callable[[Float64Array], Any], problem: Problem) -> Float64Array:
-    """Rows of a linear map that is only known by what it does: how it changes the origin, and each unit vector."""
+    """Return the rows of a linear map from its values at the origin and at each unit vector."""
     m = problem.signal.shape[1]
     moved = np.asarray(transform(np.vstack([np.zeros(m), np.eye(m)])))
     directions: Float64Array = (moved[1:] - moved[0]).T

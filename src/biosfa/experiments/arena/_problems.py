@@ -1,4 +1,4 @@
-"""What the arena is about: streams, with the slowness that their best features have."""
+"""The problems of the arena: streams, and the slowness of their best features."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,31 +15,31 @@ from biosfa.kernels.exact import Moments, SlowDirections, slow_directions
 from biosfa.kernels.expansion import quadratic
 from biosfa.typing import BoolArray, Float64Array
 
-CLOSE = 0.1  # an error that counts as having found the slow features: slowness within a tenth of the least possible
+CLOSE = 0.1  # with a smaller error a learner has found the slow features: within 10% of the smallest possible slowness
 FEWEST_ROWS = 100
-LARGEST = 1e50  # of a sample: powers of it must not overflow
-LEAST_SLOWNESS = 1e-12  # below, it is rounding
-FILE_OPTIONS = StreamOptions(missing="break")  # rows with gaps are left out, and counted
-IMAGES_COMPONENTS = 16  # principal components of image patches, of which there are 152 monomials
+LARGEST = 1e50  # largest allowed value: its powers must not overflow
+LEAST_SLOWNESS = 1e-12  # a smaller slowness is rounding error
+FILE_OPTIONS = StreamOptions(missing="break")  # rows with missing values are skipped and counted
+IMAGES_COMPONENTS = 16  # principal components of image patches; they have 152 monomials
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A stream to learn from; learners are judged on all of it."""
+    """A stream to learn from. Errors of learners are measured on the whole stream."""
 
     n_components: int
     signal: Float64Array
     starts: BoolArray  # which rows begin an episode
-    n_skipped: int = 0  # rows of a file that were left out because of missing values
+    n_skipped: int = 0  # rows of a file that were skipped because of missing values
 
     @cached_property
     def moments(self) -> Moments:
-        """Of the whole stream."""
+        """Moments of the whole stream."""
         return metrics.moments(self.signal, episode_lengths(self.starts))
 
     @cached_property
     def best(self) -> SlowDirections:
-        """The slowest features there are."""
+        """The slowest features of the stream."""
         return slow_directions(
             self.moments.covariance, self.moments.difference_covariance, n_components=self.n_components
         )
@@ -48,41 +48,45 @@ class Problem:
         """Raise ExperimentError if there is nothing to compare."""
         k, (n, m) = self.n_components, self.signal.shape
         if k >= m:
-            raise ExperimentError(f"{k} features of {m} columns leave no choice: ask for fewer with --components")
+            raise ExperimentError(
+                f"{k} features of {m} columns leave nothing to compare: ask for fewer features with --components"
+            )
         if not np.abs(self.signal).max() < LARGEST:
-            raise ExperimentError(f"samples are as large as {np.abs(self.signal).max():.3g}: rescale them")
+            raise ExperimentError(
+                f"the samples are too large (up to {np.abs(self.signal).max():.3g}): rescale the columns"
+            )
         if n < FEWEST_ROWS or self.moments.n_pairs < FEWEST_ROWS // 2:
             raise ExperimentError(
-                f"there are {n} samples, {self.moments.n_pairs} of which follow another: a comparison needs at least "
-                f"{FEWEST_ROWS} and {FEWEST_ROWS // 2}"
+                f"there are {n} samples and {self.moments.n_pairs} pairs of consecutive samples: a comparison needs at "
+                f"least {FEWEST_ROWS} samples and {FEWEST_ROWS // 2} pairs"
             )
         if self.best.rank <= k:
             raise ExperimentError(
-                f"the stream has rank {self.best.rank}, too little to choose {k} features: ask for fewer with "
-                "--components"
+                f"the stream has rank {self.best.rank}, but a comparison of {k} features needs more than rank {k}: ask "
+                "for fewer features with --components"
             )
         if not self.best.delta_values[0] > LEAST_SLOWNESS:
             raise ExperimentError(
-                "the stream has a feature that does not change within an episode, to which errors cannot be related: "
-                "leave its columns out with --columns"
+                "the stream has a feature that does not change within an episode, so that relative errors cannot be "
+                "computed: leave out its columns with --columns"
             )
 
     def judge(self, directions: Float64Array | None) -> tuple[float, float]:
-        """Slowness of features beyond the least possible, relative to that; largest angle to the slowest, in degrees.
+        """Return the relative error of features, and their largest angle to the slowest features in degrees.
 
-        NaN if they are not as many, on this stream, as were asked for.
+        Both are NaN if the features have too little rank on this stream.
         """
         if directions is None or not np.isfinite(directions).all():
             return float("nan"), float("nan")
         try:
             slowness = float(metrics.subspace_slowness(directions, self.moments))
-        except ValueError:  # of less rank
+        except ValueError:  # too little rank
             return float("nan"), float("nan")
         error = slowness / float(self.best.delta_values.sum()) - 1.0
         return error, float(np.degrees(metrics.subspace_angle(directions, self.best.directions, self.moments)))
 
     def slowness_of_each(self, directions: Float64Array) -> Float64Array:
-        """Slowness of each feature, as it is."""
+        """Return the slowness of each feature, without whitening."""
         change = np.einsum("im,mn,in->i", directions, self.moments.difference_covariance, directions, optimize=True)
         variance = np.einsum("im,mn,in->i", directions, self.moments.covariance, directions, optimize=True)
         return np.asarray(change / variance)
@@ -90,7 +94,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Kind:
-    """A problem that has a name."""
+    """The title and the defaults of a problem that has a name."""
 
     title: str
     n_components: int
@@ -98,7 +102,7 @@ class Kind:
 
 
 KINDS = {
-    "mixture": Kind("three slow sources in ten dimensions of white input", 3, 1_000_000),
+    "mixture": Kind("three slow sources in ten columns of white input", 3, 1_000_000),
     "chaotic": Kind("the driven logistic map, 14 monomials of very different variance", 1, 1_000_000),
     "images-small": Kind("windows that move over dead leaves, 152 monomials", 9, 100_000),
 }
@@ -107,7 +111,7 @@ KINDS = {
 def load_problem(
     name: str, n_samples: int, n_components: int, seed: int, stream: StreamOptions = FILE_OPTIONS
 ) -> Problem:
-    """The problem of a seed; ``name`` is that of a kind, or of a file, which is read as ``stream`` says."""
+    """Make the problem of a seed; ``name`` is a key of ``KINDS``, or the path of a file, read as ``stream`` says."""
     if name == "mixture":
         return _problem(slow_mixture(n_samples, random_state=seed).signal, n_components)
     if name == "chaotic":
@@ -130,7 +134,7 @@ def _problem_of_file(name: str, n_samples: int, n_components: int, stream: Strea
         if taken == n_samples:
             break
     if taken == 0:
-        raise ExperimentError(f"{name} has no samples")
+        raise ExperimentError(f"{name} has no samples: give a file with at least {FEWEST_ROWS} rows")
     return Problem(n_components, np.concatenate(rows), np.concatenate(starts), skipped)
 
 

@@ -1,4 +1,4 @@
-"""The report of the arena: who wins where."""
+"""The report of the arena."""
 
 import math
 import shlex
@@ -18,66 +18,88 @@ if TYPE_CHECKING:
 
 Interval = dict[str, Any]
 
-SHOWN_SLOWNESS = 5  # numbers that a line has room for
+SHOWN_SLOWNESS = 5  # numbers that fit into a line
 
 CLASSES: dict[str, Callable[[str], bool]] = {
-    "of all": lambda name: True,
-    "of those that learn online": lambda name: name != EXACT,
-    "of local rules": lambda name: CONTESTANTS[name].local == "yes",
+    "all learners": lambda name: True,
+    "online learners": lambda name: name != EXACT,
+    "local rules": lambda name: CONTESTANTS[name].local == "yes",
 }
 
 
 def write_report(folder: Path, config: "CompareConfig", found: dict[str, Any], timings: dict[str, Any]) -> None:
     """Write ``report.html``."""
     title = KINDS[config.problem].title if config.problem in KINDS else Path(config.problem).name
-    shared = "a stream and weights of its own" if config.problem in KINDS else "weights of its own"
+    shared = "its own stream and initial weights" if config.problem in KINDS else "its own initial weights"
     report = Report(
         f"Arena: {title}",
         f"{describe(found['stream'])}. {len(config.learners)} learners, "
         f"{config.components} slow feature{'s' * (config.components > 1)}, "
-        f"{config.runs} run{'s' * (config.runs > 1)}, each with {shared}. All see the same samples in the same order, "
-        "once; no rate was chosen for the problem.",
+        f"{config.runs} run{'s' * (config.runs > 1)}, each with {shared}. All learners see the same samples in the "
+        "same order, once. No rate is chosen for the problem.",
     )
     report.picture(
         folder / "errors.png",
-        "Error: slowness of the features, made white, on the whole stream, beyond the least possible and relative to "
-        "it. Exact SFA of the whole stream has none: its line ends before. Lines are medians, shades all runs; below "
-        "the dotted line an error is within a tenth. Time is that of learning and of reading the features once, on one "
-        "core.",
+        "Relative error: slowness of the whitened features on the whole stream, divided by the smallest possible, "
+        "minus one. Exact SFA of the whole stream has error 0, so its line ends earlier. Lines are medians and shades "
+        "are the range of all runs. Below the dotted line, the error is less than 0.1. Time includes learning, and "
+        "reading the features once, on one core.",
     )
-    report.heading("Who wins where")
-    report.table(["", *CLASSES], winning_rows(found, timings), words=True)
+    report.heading("Winners")
+    report.table(["the best of", *CLASSES], winning_rows(found, timings), words=True)
     report.paragraph(
-        "Median, and in brackets the least and the greatest of the runs. After “≈” stand those that were as good as "
-        "the winner in one run at least: all learners have the same streams. "
+        "Numbers are medians, with the minimum and maximum of the runs in brackets. Learners after “≈” were at least "
+        "as good as the winner in one or more runs on the same stream. "
         + ("With a single run this says little. " if config.runs == 1 else "")
-        + "Errors are those on the stream that was learned, of which exact SFA by definition makes the most."
+        + "Errors are measured on the stream that was learned. On this stream, exact SFA is the best by definition."
     )
-    report.heading("All of them")
+    report.heading("All learners")
     report.table(
-        ["", "local", "error at the end", "angle", "samples to a tenth", "seconds to a tenth", "µs a sample", "keeps"],
+        [
+            "",
+            "local",
+            "final error",
+            "angle",
+            "samples until error < 0.1",
+            "time until error < 0.1",
+            "µs per sample",
+            "memory",
+        ],
         [learner_row(name, config, found, timings) for name in found["learners"]],
         words=True,
     )
     report.paragraph(
-        "Angle: the largest between the features and those of exact SFA, in degrees. To a tenth: until the error stays "
-        "below it. Keeps: memory between two samples."
+        "The angle is the largest angle between the features and those of exact SFA, in degrees. “Until error < 0.1” "
+        "means: from there on the error stays below 0.1. The memory is what the learner keeps between two samples."
     )
     report.table(
-        ["", "what it is"], [[CONTESTANTS[n].label, CONTESTANTS[n].remark] for n in found["learners"]], words=True
+        ["learner", "description"],
+        [[CONTESTANTS[n].label, CONTESTANTS[n].remark] for n in found["learners"]],
+        words=True,
     )
     write_outsiders(report, found, timings)
     if timings["scaling"]:
         write_scaling(report, folder, timings["scaling"])
-    report.heading("To run it again")
+    report.heading("Run it again")
     report.code(command(config))
     report.versions()
     report.write(folder / "report.html")
 
 
 def as_text(found: dict[str, Any], timings: dict[str, Any]) -> str:
-    """The comparison in a few lines, for a terminal."""
-    rows = [("", "error at the end", "samples to a tenth", "a sample takes", "keeps")]
+    """Return the comparison as a few lines of text, for a terminal.
+
+    Parameters
+    ----------
+    found, timings : dict
+        The results of :func:`compare`.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import arena
+    >>> print(arena.as_text(*arena.compare(arena.configure("mixture"), out)))  # doctest: +SKIP
+    """
+    rows = [("", "final error", "samples until error < 0.1", "time per sample", "memory")]
     for name, own in found["learners"].items():
         rows.append(
             (
@@ -93,14 +115,14 @@ def as_text(found: dict[str, Any], timings: dict[str, Any]) -> str:
     exponents = [
         f"{own['label']} m^{own['exponent_of_time']:.2f}"
         for name, own in timings["scaling"].items()
-        if name != "online"  # which no exponent fits
+        if name != "online"  # no exponent fits its times
     ]
-    after = ["time a sample, for m columns: " + ", ".join(exponents)] if exponents else []
+    after = ["time per sample, for m columns: " + ", ".join(exponents)] if exponents else []
     return "\n".join([describe(found["stream"]), *lines, *after])
 
 
 def winning_rows(found: dict[str, Any], timings: dict[str, Any]) -> Iterable[list[str]]:
-    """A row for each budget: the best of each class, and those that cannot be told apart from it."""
+    """Yield one row per criterion: the best learner of each class, and those that were as good in some run."""
 
     def row(what: str, results: dict[str, Interval], show: Callable[[float], str]) -> list[str]:
         return [what, *(winner(results, takes_part, show) for takes_part in CLASSES.values())]
@@ -109,14 +131,14 @@ def winning_rows(found: dict[str, Any], timings: dict[str, Any]) -> Iterable[lis
         return {name: own[key] for name, own in part["learners"].items()}
 
     for samples, errors in found["after"].items():
-        yield row(f"least error after {int(samples):,} samples", errors, shown)
-    yield row("fewest samples to an error of a tenth", of_all(found, "samples_until_close"), counted)
-    yield row("least time to an error of a tenth", of_all(timings, "seconds_until_close"), timed)
-    yield row("cheapest sample", of_all(timings, "seconds_a_sample"), timed)
+        yield row(f"smallest error after {int(samples):,} samples", errors, shown)
+    yield row("fewest samples until error < 0.1", of_all(found, "samples_until_close"), counted)
+    yield row("shortest time until error < 0.1", of_all(timings, "seconds_until_close"), timed)
+    yield row("shortest time per sample", of_all(timings, "seconds_a_sample"), timed)
 
 
 def winner(results: dict[str, Interval], takes_part: Callable[[str], bool], show: Callable[[float], str]) -> str:
-    """The learner with the least median, and after “≈” those that were as good in one run at least."""
+    """Return the learner with the smallest median, and after “≈” those that were as good in at least one run."""
     ranked = sorted((name for name in results if takes_part(name)), key=lambda name: number(results[name]["median"]))
     if not ranked or results[ranked[0]]["median"] is None:
         return "none"
@@ -134,25 +156,25 @@ def winner(results: dict[str, Interval], takes_part: Callable[[str], bool], show
 
 
 def describe(stream: dict[str, Any]) -> str:
-    """What all learn from."""
+    """Return a description of the stream."""
     episodes, skipped = stream["episodes"], stream["rows_skipped"]
     slowness = ", ".join(f"{delta:.3g}" for delta in stream["least_slowness"][:SHOWN_SLOWNESS])
     more = ", …" if len(stream["least_slowness"]) > SHOWN_SLOWNESS else ""
     return (
         f"{stream['samples']:,} samples of {stream['columns']} columns"
         + (f" in {episodes:,} episodes" if episodes > 1 else "")
-        + (f" ({skipped:,} rows with missing values left out)" if skipped else "")
-        + f", least slowness {slowness}{more} (first run)"
+        + (f" ({skipped:,} rows with missing values skipped)" if skipped else "")
+        + f", smallest possible slowness {slowness}{more} (first run)"
     )
 
 
 def number(value: float | None) -> float:
-    """What is written as None was never reached."""
+    """Return infinity for None, which means that a value was never reached."""
     return math.inf if value is None else value
 
 
 def learner_row(name: str, config: "CompareConfig", found: dict[str, Any], timings: dict[str, Any]) -> list[str]:
-    """What there is to say of a learner."""
+    """Return the row of a learner in the table."""
     own, times = found["learners"][name], timings["learners"][name]
     row = [
         CONTESTANTS[name].label,
@@ -170,16 +192,16 @@ def learner_row(name: str, config: "CompareConfig", found: dict[str, Any], timin
 
 
 def write_outsiders(report: Report, found: dict[str, Any], timings: dict[str, Any]) -> None:
-    """Software of others on the same streams."""
-    report.heading("Checked from outside")
+    """Write the section about other packages."""
+    report.heading("Comparison with other packages")
     if not found["outsiders"]:
         report.paragraph(
-            "Neither deeptime nor sklearn-sfa took part: they are not installed (pip install deeptime sklearn-sfa), "
-            "they refused the stream, or it has episodes, which sklearn-sfa does not know."
+            "Neither deeptime nor sklearn-sfa has a result. Either they are not installed (pip install deeptime "
+            "sklearn-sfa), or they refused the stream. sklearn-sfa does not support episodes."
         )
         return
     report.table(
-        ["all samples at once", "error", "angle to exact SFA", "seconds"],
+        ["all samples at once", "error", "angle to exact SFA", "time"],
         [
             [
                 OUTSIDERS[name].label,
@@ -191,23 +213,23 @@ def write_outsiders(report: Report, found: dict[str, Any], timings: dict[str, An
         ],
     )
     report.paragraph(
-        "TICA takes each pair of samples in both directions, which makes a difference at the ends of episodes, and "
-        "sorts features that alternate among those that are slow: the slowest of all that it finds are taken. Columns "
-        "of very different scale may be too much for either."
+        "TICA uses each pair of samples in both directions, which makes a difference at the ends of episodes. It sorts "
+        "features that alternate among the slow ones; the table uses the slowest of all its features. Both packages "
+        "may fail if the scales of the columns differ very much."
     )
 
 
 def write_scaling(report: Report, folder: Path, scaling: dict[str, Any]) -> None:
-    """What a sample costs as the input grows."""
-    report.heading("What a sample costs")
+    """Write the section about time and memory against the number of columns."""
+    report.heading("Cost per sample")
     report.picture(
         folder / "scaling.png",
-        f"Time and memory a sample against the number of columns m, {N_COMPONENTS} features, white noise, one core. "
-        "Numbers are the exponents of m that fit best.",
+        f"Time per sample and memory against the number of columns m, for {N_COMPONENTS} features of white noise, on "
+        "one core. The numbers are the exponents of m that fit best.",
     )
     sizes = max((own["columns"] for own in scaling.values()), key=len)
     report.table(
-        ["µs a sample", *(f"m = {m:,}" for m in sizes), "time ~", "memory ~"],
+        ["µs per sample", *(f"m = {m:,}" for m in sizes), "time ~", "memory ~"],
         [
             [
                 own["label"],
@@ -220,15 +242,15 @@ def write_scaling(report: Report, folder: Path, scaling: dict[str, Any]) -> None
         ],
     )
     report.paragraph(
-        "Exact SFA sums two m × m matrices and solves an eigenproblem, of order m³, once; its time here is that of the "
-        "sums. OnlineSFA keeps all of C_xx up to 512 columns and 32 directions of it beyond, so that no one exponent "
-        "fits. Incremental SFA whitens along as many principal components as there are columns, unless fewer are asked "
-        f"for ({FEW_WHITENED} in the dashed line)."
+        "Exact SFA sums two m × m matrices, and solves an eigenproblem of order m³ once; the table has the time of the "
+        "sums. OnlineSFA keeps the whole matrix C_xx up to 512 columns, and 32 of its directions for more columns, so "
+        "that no single exponent fits. Incremental SFA whitens along as many principal components as there are "
+        f"columns; the dashed line is for {FEW_WHITENED} components."
     )
 
 
 def command(config: "CompareConfig") -> str:
-    """The command that runs the same again."""
+    """Return the command that runs the same comparison again."""
     parts = ["biosfa", "compare", "--problem", config.problem, "--components", config.components]
     parts += ["--samples", config.samples, "--runs", config.runs, "--seed", config.seed]
     if config.stream.columns:
@@ -245,7 +267,7 @@ def command(config: "CompareConfig") -> str:
 
 
 def with_range(interval: Interval, show: Callable[[float], str], missing: str = "never") -> str:
-    """Median, and the range of the runs; what has no number did not get there."""
+    """Return the median and the range of the runs as text; ``missing`` stands for None."""
     keys = ("median", "least", "greatest")
     texts = {key: missing if interval[key] is None else show(interval[key]) for key in keys}
     if texts["least"] == texts["greatest"]:
@@ -254,29 +276,29 @@ def with_range(interval: Interval, show: Callable[[float], str], missing: str = 
 
 
 def reached(runs_close: int, runs: int) -> str:
-    """How many runs got there, if not all did."""
+    """Return how many runs came close, if it is neither all nor none."""
     return "" if runs_close in (0, runs) else f" ({runs_close} of {runs} runs)"
 
 
 def shown(error: float) -> str:
-    """An error, or 0 where it is rounding."""
+    """Return an error as text, or 0 if it is rounding error."""
     if error < LEAST_SHOWN:
         return "0"
     return f"{error:.2g}" if error < 100 else f"{error:,.0f}"
 
 
 def degrees(angle: float) -> str:
-    """An angle; below a millionth of a degree it is rounding."""
+    """Return an angle as text; below a millionth of a degree it is rounding error."""
     return f"{angle:.2g}°" if angle >= 1e-6 else "0°"
 
 
 def counted(samples: float) -> str:
-    """A number of samples."""
+    """Return a number of samples as text."""
     return f"{int(samples):,}"
 
 
 def timed(seconds: float) -> str:
-    """A time, in the unit that suits it."""
+    """Return a time as text, in a suitable unit."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if seconds * factor >= 1.0:
             return f"{seconds * factor:.3g} {unit}"
@@ -284,10 +306,10 @@ def timed(seconds: float) -> str:
 
 
 def microseconds(seconds: float) -> str:
-    """A time in microseconds, without an exponent."""
+    """Return a time in microseconds as text, without an exponent."""
     return f"{seconds * 1e6:.3g}" if seconds < 1e-3 else f"{seconds * 1e6:,.0f}"
 
 
 def size(n_bytes: int) -> str:
-    """An amount of memory."""
+    """Return an amount of memory as text."""
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.1f} kB"

@@ -1,4 +1,4 @@
-"""What a sample costs, in time and memory, against the number of columns."""
+"""Measures time and memory per sample against the number of columns."""
 
 import time
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from biosfa.typing import Advance, Arrays
 N_COMPONENTS = 10
 SIZES = (100, 200, 500, 1000, 2000, 5000)
 FEW_WHITENED = 50
-ENTRIES = 4_000_000  # of the samples that are learned from at a time
-PASSES = 3  # the fastest counts
-FEWEST = 40  # samples at least, where one takes long
+ENTRIES = 4_000_000  # numbers in the array that is learned from at a time
+PASSES = 3  # measurements, of which the fastest counts
+FEWEST = 40  # smallest number of samples, for learners that need long per sample
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Scaled:
     """A learner whose cost is measured."""
 
     label: str
-    learner: str  # whose name and colour it has
-    warm_up: Callable[[int], int]  # samples before its cost is what it stays, given the number of columns
-    fewest: Callable[[int], int] = lambda m: FEWEST  # samples that make its cost typical
-    largest: int = SIZES[-1]
-    build: Callable[[], SlowFeatureEstimator] | None = None  # as in the arena, if not given
+    learner: str  # the contestant that gives the name and the colour
+    warm_up: Callable[[int], int]  # samples until the cost per sample is constant, given the number of columns
+    fewest: Callable[[int], int] = lambda m: FEWEST  # samples that are needed for a typical cost
+    largest: int = SIZES[-1]  # largest number of columns
+    build: Callable[[], SlowFeatureEstimator] | None = None  # None: as in the arena
 
 
 SCALED: dict[str, Scaled] = {
@@ -40,7 +40,7 @@ SCALED: dict[str, Scaled] = {
         for name in CONTESTANTS
         if name not in (EXACT, "incremental")
     },
-    # its principal components come one with each sample; with all of them, 5000 columns would take an hour
+    # each sample adds a principal component until there are m; with 5000 columns this would take an hour
     "incremental": Scaled(CONTESTANTS["incremental"].label, "incremental", lambda m: m + 1, largest=1000),
     "incremental-few": Scaled(
         f"Incremental SFA, {FEW_WHITENED} whitened",
@@ -52,9 +52,9 @@ SCALED: dict[str, Scaled] = {
 
 
 def measure_scaling(name: str, steps: int, report: Advance) -> Arrays:
-    """Seconds a sample, and bytes between two samples, for white noise of more and more columns.
+    """Return the seconds per sample, and the bytes kept between two samples, for white noise of 100 to 5,000 columns.
 
-    The progress bar is told of ``steps`` in all.
+    ``steps`` is the number of steps for the progress bar.
     """
     scaled = SCALED[name]
     sizes = [m for m in SIZES if m <= scaled.largest]
@@ -67,7 +67,7 @@ def measure_scaling(name: str, steps: int, report: Advance) -> Arrays:
         begin = time.perf_counter()
         learner.partial_fit(X[:fewest])
         few = time.perf_counter() - begin
-        rows = X[: int(np.clip(fewest / few, fewest, len(X)))]  # a second, where that is enough
+        rows = X[: int(np.clip(fewest / few, fewest, len(X)))]  # as many as take about a second
         passes = []
         for _ in range(PASSES):
             begin = time.perf_counter()
@@ -81,12 +81,12 @@ def measure_scaling(name: str, steps: int, report: Advance) -> Arrays:
 
 
 def state_bytes(learner: Any) -> int:
-    """What a learner keeps from one sample to the next."""
+    """Return the bytes that a learner keeps from one sample to the next."""
     return sum(array.nbytes for array in state_arrays(learner).values())
 
 
 def summarize_scaling(measured: dict[str, Arrays]) -> dict[str, Any]:
-    """Costs, and the exponents of m that fit them best."""
+    """Return the costs, and the exponents of m that fit them best."""
     return {
         name: {
             "label": SCALED[name].label,
@@ -101,5 +101,5 @@ def summarize_scaling(measured: dict[str, Arrays]) -> dict[str, Any]:
 
 
 def exponent(columns: Any, cost: Any) -> float:
-    """Slope of the straight line through log cost against log columns, by least squares."""
+    """Return the slope of log cost against log columns, by least squares."""
     return float(np.polyfit(np.log(columns), np.log(cost), 1)[0])

@@ -1,4 +1,4 @@
-"""One learner, or software of others, on the stream of a problem."""
+"""The tasks of the arena: one learner, or another package, on the stream of a problem."""
 
 import time
 import warnings
@@ -15,13 +15,13 @@ from biosfa.experiments.engine import Task
 from biosfa.learning import log_spaced
 from biosfa.typing import Advance, Arrays
 
-CHUNK = 20_000  # rows learned between two looks at the progress bar
+CHUNK = 20_000  # rows per call of partial_fit
 RECORDS_PER_DECADE = 8
-WARM_UP = 200  # rows that a copy of a learner gets first, so that nothing is compiled while time is taken
+WARM_UP = 200  # rows that a copy of a learner learns from first, so that nothing is compiled while time is measured
 
 
 def tasks(config: CompareConfig, steps: int) -> list[Task]:
-    """All independent pieces, in an order in which a problem is loaded once; a learner makes so many steps."""
+    """Return all tasks, ordered such that each problem is loaded once; ``steps`` is the number of samples."""
     outsiders = [name for name, outsider in OUTSIDERS.items() if outsider.is_installed]
     pieces = []
     for seed in range(config.seed, config.seed + config.runs):
@@ -36,7 +36,7 @@ def tasks(config: CompareConfig, steps: int) -> list[Task]:
 
 
 def record_points(n_samples: int, m: int) -> list[int]:
-    """Numbers of samples at which errors are measured: log-spaced from twice the columns on, and the last."""
+    """Return the numbers of samples at which errors are measured: log-spaced from 2 m on, and the last."""
     points = []
     for point in log_spaced(RECORDS_PER_DECADE):
         if point >= n_samples:
@@ -47,9 +47,9 @@ def record_points(n_samples: int, m: int) -> list[int]:
 
 
 def run_learner(config: CompareConfig, name: str, seed: int, report: Advance) -> Arrays:
-    """One learner, one pass over the stream.
+    """Train one learner in one pass over the stream.
 
-    Time is that of learning, and of reading the features once: exact SFA solves its eigenproblem then.
+    The time includes learning, and reading the features once, which is when exact SFA solves its eigenproblem.
     """
     problem = problem_of(config, seed)
     X, starts = problem.signal, problem.starts
@@ -57,8 +57,8 @@ def run_learner(config: CompareConfig, name: str, seed: int, report: Advance) ->
     errors, angles, seconds = (np.full(len(points), np.nan) for _ in range(3))
     spent, done = 0.0, 0
     learner, other = (CONTESTANTS[name].build(problem.n_components, seed) for _ in range(2))
-    with warnings.catch_warnings(), suppress(DivergenceError):  # after which the rest of the curves is NaN
-        warnings.simplefilter("ignore")  # of what short beginnings have not
+    with warnings.catch_warnings(), suppress(DivergenceError):  # after a divergence the rest of the curves is NaN
+        warnings.simplefilter("ignore")  # the first samples have too little rank
         read_features(other.partial_fit(X[:WARM_UP]).partial_fit(X[:WARM_UP]))
         for i, point in enumerate(points):
             while done < point:
@@ -83,10 +83,10 @@ def run_learner(config: CompareConfig, name: str, seed: int, report: Advance) ->
 
 
 def run_outsider(config: CompareConfig, name: str, seed: int, report: Advance) -> Arrays:
-    """Software of others on the whole stream at once."""
+    """Run another package on the whole stream at once."""
     problem = problem_of(config, seed)
     directions, spent = None, np.nan
-    with warnings.catch_warnings(), suppress(Exception):  # neither are ours
+    with warnings.catch_warnings(), suppress(Exception):  # warnings and errors of the other package
         warnings.simplefilter("ignore")
         begin = time.perf_counter()
         directions = OUTSIDERS[name].directions(problem)

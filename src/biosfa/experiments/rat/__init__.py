@@ -1,4 +1,4 @@
-"""Experiment 3 (Sec. 6.3): what a rat sees on its walk, a hierarchy of slow features, and place cells."""
+"""Experiment 3 (Sec. 6.3): a hierarchy learns place cells from what a rat sees on its walk."""
 
 from biosfa.experiments.rat._config import RatConfig, chosen, preset
 from biosfa.experiments.rat._experiment import Rat, reproduce

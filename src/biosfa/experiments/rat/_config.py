@@ -1,4 +1,4 @@
-"""What the experiment with the rat runs, and the room and walks."""
+"""Settings of the experiment with the rat, its room and its walks."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +13,43 @@ ROTATION = Walk(speed=8.0, rotation=5.0)  # fast translation, slow rotation: hea
 
 @dataclass(frozen=True)
 class RatConfig:
-    """What to run; :func:`preset` has the sensible ones."""
+    """Settings of the experiment. Use :func:`preset` to make them.
+
+    Attributes
+    ----------
+    preset : str
+        Name of the preset.
+    runs : int
+        Number of walks, with the seeds ``seed``, ``seed`` + 1, …
+    seed : int
+        Seed of the first walk.
+    frames : int
+        Number of frames per walk.
+    grid_step : int
+        Distance between two points of the firing maps.
+    textures : str
+        A folder with pictures, or "made".
+    networks : tuple of str
+        Names of the networks to train.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import rat
+    >>> rat.preset("quick").networks
+    ('online', 'linear')
+    """
 
     preset: str
-    runs: int  # walks, of the seeds seed, seed + 1, …
+    runs: int
     seed: int
     frames: int
-    grid_step: int  # of the firing maps
-    textures: str  # a folder, or "made"
+    grid_step: int
+    textures: str
     networks: tuple[str, ...]
 
 
-# Ways to learn, and the walk they learn from. Those of the second walk show what changes if the head turns slowly.
+# The solver and the learners of each network. The networks named "rotation" learn from a walk on which the head turns
+# slowly.
 SOLVERS: dict[str, tuple[str, Learners]] = {
     "bio": ("bio", TUNED),
     "online": ("online", NATURAL),
@@ -51,27 +76,53 @@ PRESETS = {
 
 
 def preset(name: str, **changes: Any) -> RatConfig:
-    """A preset, with some fields changed; None leaves them."""
+    """Return the settings of a preset, with some fields changed. A value of None leaves the field as it is.
+
+    Parameters
+    ----------
+    name : {"quick", "paper"}
+        Name of the preset.
+    **changes
+        New values for fields of :class:`RatConfig`.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import rat
+    >>> rat.preset("paper", networks=("bio",)).frames
+    10000
+    """
     return changed(PRESETS[name], **changes)
 
 
 def chosen(names: list[str]) -> tuple[str, ...]:
-    """Networks that a user asked for."""
+    """Check the names of networks, and return them in the order of the report.
+
+    Raises
+    ------
+    ExperimentError
+        If there is no network of a name.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import rat
+    >>> rat.chosen(["exact", "bio"])
+    ('bio', 'exact')
+    """
     unknown = [name for name in names if name not in ALL]
     if unknown:
-        raise ExperimentError(f"there is no network {unknown[0]!r}; there are {', '.join(ALL)}")
+        raise ExperimentError(f"there is no network {unknown[0]!r}: choose among {', '.join(ALL)}")
     return tuple(name for name in ALL if name in names)
 
 
 @held(1)
 def load_room(config: RatConfig) -> Room:
-    """The room, with its textures."""
+    """Make the room with its textures."""
     try:
         return Room() if config.textures == "made" else Room(textures=config.textures)
-    except ValueError as error:  # it names the picture
+    except ValueError as error:  # the message names the picture
         raise ExperimentError(str(error)) from None
 
 
 def stream(config: RatConfig, seed: int, *, rotates: bool) -> RatStream:
-    """What the rat sees on its walk of a seed."""
+    """Make the frames that the rat sees on the walk of a seed."""
     return rat_stream(config.frames, room=load_room(config), walk=ROTATION if rotates else None, random_state=seed)

@@ -1,4 +1,4 @@
-"""Experiment 3 (Sec. 6.3): what a rat sees on its walk, a hierarchy of slow features, and place cells."""
+"""Experiment 3 (Sec. 6.3): a hierarchy learns place cells from what a rat sees on its walk."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,25 +17,32 @@ NUMBERS = ("place_units", "s_pos_median", "s_dir_median", "spatial_information_m
 
 
 class Rat(Experiment[RatConfig]):
-    """A rat on its walk."""
+    """The experiment with the rat; :func:`reproduce` runs it.
+
+    Examples
+    --------
+    >>> from biosfa.experiments import rat
+    >>> rat.Rat(rat.preset("quick")).title()
+    'rat, quick'
+    """
 
     name = "rat"
 
     def title(self) -> str:
-        """What the progress bar says."""
+        """Return the text of the progress bar."""
         return f"rat, {self.config.preset}"
 
     def inputs(self) -> dict[str, str]:
-        """The content of the textures."""
+        """Return a digest of the textures."""
         room = load_room(self.config)
         return {"textures_digest": digest((room.walls, room.floor, room.scenes))}
 
     def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
-        """One stage: no network needs another."""
+        """Return one stage: no task needs the result of another."""
         return [lambda _: tasks(self.config, folder)]
 
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Numbers and curves."""
+        """Return numbers and curves."""
         arrays = arrays_of(results)
         curves = {f"{name}/{key}": array for name, own in arrays.items() for key, array in own.items()}
         return summarize(self.config, arrays), curves
@@ -50,12 +57,31 @@ class Rat(Experiment[RatConfig]):
 
 
 def reproduce(config: RatConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
-    """Run the experiment and leave figures, numbers and a report in ``out``; returns what ``metrics.json`` has."""
+    """Run the experiment, write figures, numbers and a report to ``out``, and return the content of ``metrics.json``.
+
+    Parameters
+    ----------
+    config : RatConfig
+        The settings, such as ``preset("quick")``.
+    out : Path
+        The output folder.
+    jobs : int, optional
+        Number of tasks that run at the same time; by default one per core.
+    resume : bool, default=False
+        Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from biosfa.experiments import rat
+    >>> found = rat.reproduce(rat.preset("quick"), Path("results"))  # doctest: +SKIP
+    >>> found["networks"]["online"][0]["place_units"]  # doctest: +SKIP
+    """
     return Rat(config).run(out, jobs=jobs, resume=resume).found
 
 
 def summarize(config: RatConfig, results: dict[str, Arrays]) -> dict[str, Any]:
-    """The numbers of every network and seed; the same, to the bit, for the same configuration."""
+    """Return the numbers of every network and seed. They have the same bits for the same settings."""
 
     def of(run: int, arrays: Arrays) -> dict[str, Any]:
         if "diverged" in arrays:
@@ -86,6 +112,6 @@ def summarize(config: RatConfig, results: dict[str, Arrays]) -> dict[str, Any]:
 
 
 def stage_slowness(arrays: Arrays, level: int) -> tuple[float, float]:
-    """Sum of the slowness of the features of both steps of a layer, at the end of training."""
+    """Return the summed slowness of the features of both steps of a layer, at the end of training."""
     linear, quadratic = (float(arrays[f"delta_values_{level}_{step}"].sum()) for step in ("linear", "quadratic"))
     return linear, quadratic

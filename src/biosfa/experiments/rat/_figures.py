@@ -1,4 +1,4 @@
-"""Figures of the rat: where it walks and what it sees, the hierarchy, firing maps, slowness."""
+"""Figures of the experiment with the rat: walk and views, hierarchy, firing maps, and slowness."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -44,7 +44,7 @@ def draw_figures(folder: Path, results: Mapping[str, Arrays], found: dict[str, A
 
 
 def draw_view(folder: Path, seen: RatStream) -> None:
-    """Where the rat is, and what it sees there."""
+    """Draw the walk of the rat, and its views at three places."""
     position, heading = seen.path
     steps = np.linspace(0, len(seen) - 1, SHOWN_FRAMES + 2).astype(int)[1:-1]
     with figure(10.5, 3.6) as drawn:
@@ -74,7 +74,7 @@ def draw_view(folder: Path, seen: RatStream) -> None:
 
 
 def draw_panels(folder: Path, arrays: Arrays, name: str) -> None:
-    """The paper's figure: the hierarchy, firing maps of slow features and of independent components, slowness."""
+    """Draw the paper's Fig. 4: hierarchy, firing maps of slow features and of independent components, and slowness."""
     with figure(13, 4.0) as drawn:
         grid = drawn.add_gridspec(1, 4, width_ratios=[1, 0.85, 0.85, 1])
         parts = [drawn.add_subfigure(grid[0, i]) for i in range(4)]
@@ -87,7 +87,7 @@ def draw_panels(folder: Path, arrays: Arrays, name: str) -> None:
 
 
 def draw_architecture(axes: Axes) -> None:
-    """Layers from the bottom to the top, with what a module does."""
+    """Draw the layers from the bottom to the top, and describe a module."""
     layers = (
         (0.0, 9.4, 1.2, "320 × 40 pixels", 0, 0),
         (2.2, 8.4, 1.1, "63 × 9 modules", 21, 3),
@@ -114,7 +114,7 @@ def draw_architecture(axes: Axes) -> None:
 
 
 def draw_sheet(axes: Axes, arrays: Arrays, kind: str, title: str) -> None:
-    """All firing maps in order, four a row, each on its own scale of colours; a ring marks place units."""
+    """Draw all firing maps in order, four per row, each with its own colour scale. A ring marks place units."""
     maps: Float64Array = arrays[f"{kind}_maps"]
     low, high = maps.min(axis=(1, 2), keepdims=True), maps.max(axis=(1, 2), keepdims=True)
     upright = ((maps - low) / (high - low))[:, ::-1]  # y points up
@@ -127,11 +127,11 @@ def draw_sheet(axes: Axes, arrays: Arrays, kind: str, title: str) -> None:
 
 
 def draw_slowness(axes: Axes, arrays: Arrays) -> None:
-    """Slowness of the output of each step against the frames it has seen."""
+    """Draw the slowness of the output of each step against the number of frames that it has seen."""
     for level, color in enumerate(LAYER_COLORS):
         for step, style in (("linear", ":"), ("quadratic", "-")):
             samples, slowness = arrays[f"samples_{level}_{step}"], arrays[f"slowness_{level}_{step}"]
-            late = samples >= 30  # before, there is hardly anything to average
+            late = samples >= 30  # earlier averages have too few samples
             style = style if len(samples) > 1 else "s"  # exact SFA has no curve
             axes.plot(samples[late], slowness[late], style, color=color, lw=1.4, label=f"layer {level + 1}, {step}")
     axes.set(title="(d) slowness of each step", xlabel="frames seen", xscale="log", yscale="log")
@@ -140,7 +140,7 @@ def draw_slowness(axes: Axes, arrays: Arrays) -> None:
 
 
 def draw_maps(folder: Path, shown: Mapping[str, Arrays]) -> None:
-    """ICA firing maps of all networks and controls."""
+    """Draw the firing maps of the independent components of all networks and controls."""
     columns = min(4, len(shown))
     rows = -(-len(shown) // columns)
     with figure(3.3 * columns, 4.6 * rows) as drawn:
@@ -155,7 +155,7 @@ def draw_maps(folder: Path, shown: Mapping[str, Arrays]) -> None:
 
 
 def draw_directions(folder: Path, turning: Mapping[str, Arrays]) -> None:
-    """Tuning to the heading of the slowest features, where the head turns slowly and the rat moves fast."""
+    """Draw the tuning of the slowest features to the heading, for a walk on which the head turns slowly."""
     with figure(5.2 * len(turning), 3.0) as drawn:
         panels = np.atleast_1d(drawn.subplots(1, len(turning), sharey=True))
         for axes, (name, arrays) in zip(panels, turning.items(), strict=True):

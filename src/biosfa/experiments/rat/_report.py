@@ -20,36 +20,35 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
     report = Report(
         "A rat, a hierarchy, and place cells",
         "Experiment 3 of “A biologically plausible neural network for Slow Feature Analysis” (Lipshutz et al., NeurIPS "
-        f"2020): {config.frames:,} frames of what a rat sees in a room of {room.width:g} × {room.depth:g}, three "
-        "layers of modules trained one after the other, and independent components of the 32 features at the top.",
+        f"2020). A rat walks through a room of {room.width:g} × {room.depth:g} and sees {config.frames:,} frames. "
+        "Three layers of modules learn slow features of the frames, one layer after the other. Independent components "
+        "of the 32 features at the top are place cells.",
     )
     if main is not None and "place_units" in networks[main][0]:
         first = networks[main][0]
         facts = [
-            (f"{first['place_units']} of 32", f"place units, {NAMES[main]}"),
-            (f"{first['s_pos_median']:.3f}", "median share of variance that position explains"),
+            (f"{first['place_units']} of 32", f"units are place units ({NAMES[main]})"),
+            (f"{first['s_pos_median']:.3f}", "share of a unit's variance that position explains, median"),
             (f"{first['spatial_information_median']:.2f} bits", "median spatial information"),
             (
                 f"{first['decoding_error']:.1f}",
                 f"median error of decoded positions, in a room of {room.width:g} × {room.depth:g}",
             ),
-            (f"{timings['wall_seconds']:.0f} s", "for everything that this run had to do"),
+            (f"{timings['wall_seconds']:.0f} s", "total time of this run"),
         ]
         report.facts(facts)
-    report.picture(
-        folder / "view.png", "Where the rat walks, and what it sees at three places: 320° about its heading."
-    )
+    report.picture(folder / "view.png", "The walk of the rat, and its views at three places: 320° around its heading.")
     if (folder / "rat.png").exists():
         report.picture(
             folder / "rat.png",
-            "The paper's Fig. 4. (a) The hierarchy. (b) Firing maps of the 32 slow features at the top, and (c) of "
-            "their independent components: each rectangle is the room, and colour, from blue to red, the mean response "
-            "over headings; a ring marks place units. (d) Slowness of each step while it learns, as the network "
-            "itself measures it.",
+            "The paper's Fig. 4. (a) The hierarchy. (b) Firing maps of the 32 slow features at the top. (c) Firing "
+            "maps of their independent components. Each rectangle is the room. Colours from blue to red show the mean "
+            "response over headings. A ring marks place units. (d) Slowness of each step while it learns, as the "
+            "network estimates it.",
         )
     report.heading("Place cells")
     if (folder / "maps.png").exists():
-        report.picture(folder / "maps.png", "Firing maps of independent components; a ring marks place units.")
+        report.picture(folder / "maps.png", "Firing maps of independent components. A ring marks place units.")
     report.table(
         [
             "medians",
@@ -58,24 +57,27 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
             "S_pos",
             "S_dir",
             "bits",
-            "sparse",
+            "sparsity",
             "mean Δ",
-            "× oracle",
-            "decoding",
+            "Δ / oracle",
+            "decoding error",
         ],
         [_row(name, run) for name, runs in networks.items() for run in runs],
     )
     report.paragraph(
-        "A place unit has exactly one field (connected, above half the peak, 8 bins or more), of less than a quarter "
-        "of the room, and S_pos > 0.8: the share of its variance over positions and headings that position explains. "
-        "S_dir is that of heading. Δ is the slowness of the 32 features, made white; the oracle knows the position and "
-        "takes the slowest functions of it. Decoding is the median distance between positions and those read linearly "
-        "from the features."
+        "S_pos and S_dir are the shares of a unit's variance over positions and headings that position and heading "
+        "explain. A place unit has exactly one field, which is smaller than a quarter of the room, and S_pos > 0.8. A "
+        "field is a connected region above half of the peak, with 8 bins or more. “bits” is the spatial information. Δ "
+        "is the slowness of the 32 features after whitening. The oracle knows the position and uses its 32 slowest "
+        "functions. The decoding error is the median distance between true positions and positions that a linear "
+        "decoder reads from the features."
     )
     layered = {name: runs[0]["slowness"] for name, runs in networks.items() if "slowness" in runs[0]}
     if layered:
-        report.heading("Slower from layer to layer")
-        report.paragraph("Both steps of layers 1, 2 and 3, as each network knows its own slowness when it has learned.")
+        report.heading("Slowness of each layer")
+        report.paragraph(
+            "Slowness of both steps of layers 1, 2 and 3 at the end of training, as each network estimates it."
+        )
         report.table(
             ["Δ, sum over 32", *(f"{i + 1} {step}" for i in range(3) for step in ("linear", "quadr."))],
             [
@@ -87,23 +89,24 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
         report.heading("Slow rotation: head-direction cells")
         report.picture(
             folder / "directions.png",
-            "A rat that jumps from place to place while its head turns slowly: the slowest features are functions of "
-            "the heading, and there are no place cells.",
+            "This rat moves fast while its head turns slowly. The slowest features are functions of the heading, and "
+            "there are no place cells.",
         )
     diverged = [f"{name}, seed {run['seed']}" for name, runs in networks.items() for run in runs if "diverged" in run]
     if diverged:
         report.paragraph(f"Diverged: {'; '.join(diverged)}.")
     report.heading("Time")
     report.table(
-        ["", "seconds, frames to maps"], [[name, f"{value:.0f}"] for name, value in timings["task_seconds"].items()]
+        ["", "seconds, from frames to maps"],
+        [[name, f"{value:.0f}"] for name, value in timings["task_seconds"].items()],
     )
-    report.heading("How to make this again")
+    report.heading("Run it again")
     textures = "" if config.textures == "made" else f' --textures "{config.textures}"'
     chosen = "".join(f" --network {name}" for name in config.networks)
     report.code(
         f"biosfa reproduce rat --preset {config.preset} --runs {config.runs} --seed {config.seed}{textures}{chosen}"
     )
-    report.paragraph("The trained hierarchies are in the folder networks: biosfa.load reads them.")
+    report.paragraph("The trained hierarchies are in the folder “networks”. The function biosfa.load reads them.")
     report.versions()
     report.write(folder / "report.html")
 

@@ -1,4 +1,4 @@
-"""The networks of the experiment with the rat, and what their units tell."""
+"""Trains the networks of the experiment with the rat, and analyses their units."""
 
 import warnings
 from collections.abc import Callable
@@ -20,13 +20,13 @@ from biosfa.typing import Advance, Arrays, Float64Array, FloatArray
 
 UNITS = 32
 LINEAR_RIDGE = 1e-6  # for the linear control, which has hardly more frames than pixels
-POOLED = 4  # pixels along a side that the linear control averages over
-ROTATION_HEADINGS, ROTATION_STEP = 36, 4  # of the grid that the negative control is judged on
-ORACLE_WAVES = 12  # cosines along each side
+POOLED = 4  # the linear control averages over squares of this many pixels per side
+ROTATION_HEADINGS, ROTATION_STEP = 36, 4  # of the grid on which the walk with slow rotation is analysed
+ORACLE_WAVES = 12  # number of cosines along each side of the room
 
 
 def tasks(config: RatConfig, folder: RunFolder) -> list[Task]:
-    """All networks, each on the walks of all seeds; the negative control on the first only."""
+    """Return the tasks: all networks on the walks of all seeds, but those with slow rotation on the first walk only."""
     found = []
     for run in range(config.runs):
         for name in config.networks:
@@ -42,20 +42,20 @@ def tasks(config: RatConfig, folder: RunFolder) -> list[Task]:
 
 
 def build(name: str, seed: int) -> HierarchicalSFA:
-    """A hierarchy, not trained yet."""
+    """Return an untrained hierarchy."""
     solver, learners = SOLVERS[name]
     return HierarchicalSFA(hierarchy(learners), solver=solver, random_state=seed)
 
 
 def run_hierarchy(config: RatConfig, name: str, seed: int, folder: RunFolder, task: str, report: Advance) -> Arrays:
-    """Train a hierarchy and look at its units."""
+    """Train a hierarchy and analyse its units."""
     rotates = name.startswith("rotation")
     seen = stream(config, seed, rotates=rotates)
     network, kept_in = build(name, seed), folder.scratch(task, "layers")
     try:
         try:
             network.fit(seen, checkpoint=kept_in, progress=report)
-        except ModelFileError:  # what was kept is damaged: begin anew
+        except ModelFileError:  # the checkpoint is damaged: start again
             kept_in.unlink()
             network.fit(seen, checkpoint=kept_in, progress=report)
     except DivergenceError:
@@ -75,7 +75,7 @@ def run_hierarchy(config: RatConfig, name: str, seed: int, folder: RunFolder, ta
 
 
 def run_linear(config: RatConfig, seed: int, report: Advance) -> Arrays:
-    """The control without a hierarchy: exact linear SFA of pooled pixels."""
+    """Fit the control without a hierarchy, exact linear SFA of pooled pixels, and analyse its units."""
     seen = stream(config, seed, rotates=False)
     sfa = SFA(UNITS, ridge=LINEAR_RIDGE).fit(pooled(seen))
     report(config.frames)
@@ -87,7 +87,7 @@ def run_linear(config: RatConfig, seed: int, report: Advance) -> Arrays:
 
 
 def pooled(frames: RatStream) -> FloatArray:
-    """Mean colours of squares of pixels, a row for each frame."""
+    """Return the mean colours of squares of pixels, one row per frame."""
     rows = []
     for chunk in frames:
         n, height, width, colors = chunk.shape
@@ -97,7 +97,7 @@ def pooled(frames: RatStream) -> FloatArray:
 
 
 def look(config: RatConfig, transform: Callable[[RatStream], FloatArray], seen: RatStream, *, rotates: bool) -> Arrays:
-    """Slowness, firing maps of slow features and of independent components, and what they tell."""
+    """Return slowness, decoding error, and firing maps of slow features and of their independent components."""
     Y = transform(seen).astype(np.float64)
     ica = CuBICA().fit(Y)
     grid = seen.room.grid(step=config.grid_step)
@@ -122,7 +122,7 @@ def look(config: RatConfig, transform: Callable[[RatStream], FloatArray], seen: 
 
 
 def oracle(seen: RatStream) -> float:
-    """Mean slowness of the slowest features of position itself: cosines along both sides, and their products."""
+    """Return the mean slowness of the slowest functions of position: combinations of products of cosines."""
     place = (seen.path.position - MARGIN) / (np.array(seen.room.size) - 2 * MARGIN)
     i, j = (waves.ravel()[1:] for waves in np.meshgrid(np.arange(ORACLE_WAVES), np.arange(ORACLE_WAVES)))
     waves: Float64Array = np.cos(np.pi * place[:, :1] * i) * np.cos(np.pi * place[:, 1:] * j)
