@@ -55,7 +55,7 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Directions of the features, the slowest first.
     delta_values_ : array of shape (n_components,)
         Slowness δ of the features.
-    objective_ : array of shape (n_iter_,)
+    objective_ : array of shape (number of steps,)
         The min-max objective before each step, at the optimal outputs.
     n_iter_ : int
         Number of steps made.

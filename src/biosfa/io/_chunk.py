@@ -11,7 +11,17 @@ from biosfa.typing import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Position:
-    """A position in a stream, from which reading can resume. It can be saved as JSON data."""
+    """A position in a stream, from which reading can resume. It can be saved as JSON data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.io import open_stream
+    >>> stream = open_stream(np.arange(10.0)[:, None], chunk_size=4)
+    >>> position = next(stream.chunks()).position
+    >>> [chunk.samples[0, 0].item() for chunk in stream.chunks(position)]
+    [4.0, 8.0]
+    """
 
     table: int = 0  # number of the file
     cursor: Cursor = ()  # place in the file

@@ -54,12 +54,13 @@ class Watch:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from biosfa import OnlineSFA
-    >>> from biosfa.datasets import slow_mixture
-    >>> X = slow_mixture(5000, random_state=0).signal
+    >>> X = np.random.default_rng(0).standard_normal((2000, 3))
+    >>> X[:, 0] += 3 * np.sin(np.arange(2000) / 20)  # a slow signal in noise
     >>> watch = OnlineSFA(1, random_state=0).fit(X).watch()
     >>> watch.n_samples, watch.n_updates, watch.warning
-    (5000, 4999, None)
+    (2000, 1999, None)
     """
 
     n_samples: int
