@@ -24,9 +24,10 @@ def complain(message: str) -> None:
     print(f"biosfa: {printable(message)}", file=sys.stderr)
 
 
-def show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as one line."""
-    complain(f"warning: {message}")
+def show_warning(message: Warning | str, category: type[Warning] = UserWarning, *_: object, **__: object) -> None:
+    """Print a warning as one line, but not those of NumPy about single operations: results are checked instead."""
+    if not issubclass(category, RuntimeWarning):
+        complain(f"warning: {message}")
 
 
 def abandon_output() -> None:
