@@ -27,9 +27,19 @@ class Unit:
     gabor : GaborFit
         The Gabor function that is closest to the excitatory patch.
     invariance_cosine : float
-        |cos| of the angle between the invariance and the Gabor function shifted by 90° of phase: 1 for a complex cell.
+        Absolute cosine of the angle between the invariance and the Gabor function shifted by 90° of phase: 1 for a
+        complex cell.
     tuning : GratingTuning
         The response to gratings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.analysis import QuadraticForm, analyse_unit
+    >>> H = np.random.default_rng(0).standard_normal((36, 36))
+    >>> unit = analyse_unit(QuadraticForm(H + H.T, np.zeros(36), 0.0), np.eye(36), norm=1.0)
+    >>> unit.excitatory.shape, bool(unit.form(unit.excitatory.ravel()) > unit.form(unit.inhibitory.ravel()))
+    ((6, 6), True)
     """
 
     form: QuadraticForm = field(repr=False)

@@ -33,6 +33,14 @@ class GaborFit:
         The function, plus a constant.
     shifted : array of shape (side, side)
         The function with its phase shifted by 90°, without the constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.analysis import fit_gabor
+    >>> fit = fit_gabor(np.random.default_rng(0).standard_normal((8, 8)))
+    >>> fit.patch.shape, fit.r_squared < 0.9  # noise is not a Gabor function
+    ((8, 8), True)
     """
 
     r_squared: float

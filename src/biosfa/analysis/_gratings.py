@@ -35,6 +35,15 @@ class GratingTuning:
         F0 at each of ``ORIENTATIONS``, at the best frequency.
     frequency_curve : array
         F0 at each of ``FREQUENCIES``, at the best orientation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.analysis import FREQUENCIES, QuadraticForm, grating_tuning
+    >>> H = np.random.default_rng(0).standard_normal((16, 16))
+    >>> tuning = grating_tuning(QuadraticForm(H + H.T, np.zeros(16), 0.0), np.eye(16), norm=1.0)
+    >>> tuning.frequency == FREQUENCIES[tuning.frequency_curve.argmax()]
+    np.True_
     """
 
     orientation: float
@@ -48,7 +57,7 @@ class GratingTuning:
 
     @property
     def phase_dependence(self) -> float:
-        """Ratio F2/|F0| for the best grating: 0 for a complex cell."""
+        """Ratio of F2 to the absolute value of F0 for the best grating: 0 for a complex cell."""
         return self.f2 / abs(self.f0)
 
 

@@ -29,6 +29,14 @@ class FiringMaps:
     ----------
     responses : array of shape (k, rows, columns, headings)
         Signs are chosen such that the strongest mean response of each unit is positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.analysis import firing_maps
+    >>> maps = firing_maps(np.random.default_rng(0).standard_normal((10 * 12 * 8, 2)), (10, 12, 8))
+    >>> maps.maps.shape, maps.direction_tuning.shape
+    ((2, 10, 12), (2, 8))
     """
 
     responses: Float64Array
@@ -64,7 +72,7 @@ class FiringMaps:
 
     @property
     def spatial_information(self) -> Float64Array:
-        """Spatial information in bits: the mean over positions of q log2 q, with q = rate / mean rate (Skaggs 1993)."""
+        """Spatial information in bits (Skaggs et al. 1993): mean of q log2 q over positions, q = rate / mean rate."""
         q = self.rates * reciprocal(self.rates.mean(axis=(1, 2), keepdims=True))
         information: Float64Array = (q * np.log2(q, out=np.zeros_like(q), where=q > 0)).mean(axis=(1, 2))
         return information

@@ -62,6 +62,15 @@ class Stimulus(NamedTuple):
         The value of the form there.
     multiplier : float
         The Lagrange multiplier λ of the constraint: Hx + f = λx.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.analysis import QuadraticForm, optimal_stimulus
+    >>> form = QuadraticForm(np.diag([1.0, 3.0]), np.array([1.0, 0.0]), 0.0)
+    >>> best = optimal_stimulus(form, radius=2.0)
+    >>> np.allclose(form.H @ best.x + form.f, best.multiplier * best.x)
+    True
     """
 
     x: Float64Array
@@ -125,7 +134,7 @@ def optimal_stimulus(form: QuadraticForm, radius: float) -> Stimulus:
     Notes
     -----
     The maximum solves (λI − H)x = f, where λ is at least the largest eigenvalue μ of H. Then ‖x‖ = r is one equation
-    for λ. Its solution is in [μ + |α|/r, μ + ‖f‖/r], where α is the part of f along the leading eigenvectors. In the
+    for λ. Its solution is in [μ + ‖α‖/r, μ + ‖f‖/r], where α is the part of f along the leading eigenvectors. In the
     hard case α is 0, and x may be too short at λ = μ. Then a step along any leading eigenvector gives it its length.
 
     Examples

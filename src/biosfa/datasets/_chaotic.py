@@ -50,6 +50,13 @@ class DrivenLogisticMap:
         The chaotic series z_t.
     delays : array of shape (n_samples, 4)
         The delay vectors (z_t, …, z_{t−3}), centred and whitened.
+
+    Examples
+    --------
+    >>> from biosfa.datasets import driven_logistic_map
+    >>> data = driven_logistic_map(1000, random_state=0)
+    >>> data.series.shape, data.delays.shape, data.expanded().shape
+    ((1000,), (1000, 4), (1000, 14))
     """
 
     driving_force: Float64Array

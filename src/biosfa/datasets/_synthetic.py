@@ -19,6 +19,13 @@ class SlowMixture:
         The slow sources, with unit variance.
     signal : array of shape (n_samples, n_slow + n_noise)
         Sources and noise, mixed by a random rotation.
+
+    Examples
+    --------
+    >>> from biosfa.datasets import slow_mixture
+    >>> mixture = slow_mixture(1000, random_state=0)
+    >>> mixture.sources.shape, mixture.signal.shape
+    ((1000, 3), (1000, 10))
     """
 
     sources: Float64Array
@@ -77,6 +84,13 @@ class HeadDirection:
         The direction in radians, not wrapped to one turn.
     signal : array of shape (n_samples, 2 n_harmonics + n_noise)
         Harmonics of the direction and noise, mixed by a random rotation.
+
+    Examples
+    --------
+    >>> from biosfa.datasets import head_direction
+    >>> data = head_direction(1000, random_state=0)
+    >>> data.angle.shape, data.signal.shape
+    ((1000,), (1000, 16))
     """
 
     angle: Float64Array

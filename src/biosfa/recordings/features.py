@@ -36,7 +36,22 @@ def stream_for(model: SlowFeatureEstimator, source: Any, options: StreamOptions)
 
 
 def transform(model_path: str, inputs: list[str], out: str, options: StreamOptions) -> int:
-    """Write the slow features of the inputs to a file, one row per row of the input, and return the number of rows."""
+    """Write the slow features of the inputs to a file, one row per row of the input, and return the number of rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from biosfa import SFA
+    >>> from biosfa.io import StreamOptions
+    >>> from biosfa.recordings import features
+    >>> X = np.random.default_rng(0).standard_normal((50, 3))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", X)
+    ...     SFA(1).fit(X).save(f"{folder}/model")
+    ...     features.transform(f"{folder}/model", [f"{folder}/x.npy"], f"{folder}/y.npy", StreamOptions())
+    50
+    """
     model = slow_model(model_path)
     stream = stream_for(model, inputs, options)
     if out != STDOUT:

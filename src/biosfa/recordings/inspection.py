@@ -17,7 +17,20 @@ SHOWN = 20  # number of features and of column names that are listed
 
 
 def inspect(path: str) -> dict[str, Any]:
-    """Return settings, samples seen, slowness and the health of the weights of a model file, as JSON data."""
+    """Return settings, samples seen, slowness and the health of the weights of a model file, as JSON data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from biosfa import SFA
+    >>> from biosfa.recordings import inspection
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     SFA(1).fit(np.random.default_rng(0).standard_normal((50, 3))).save(f"{folder}/model")
+    ...     found = inspection.inspect(f"{folder}/model")
+    >>> found["kind"], found["n_samples_seen"], found["health"]
+    ('SFA', 50, {'finite': True, 'rank': 3, 'columns': 3})
+    """
     model = read_model(path)
     with damage_is_an_error(path):
         return _described(path, model)

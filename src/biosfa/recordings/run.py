@@ -185,6 +185,18 @@ def begin(options: FitOptions, out: Path, *, overwrite: bool = False) -> Run:
     ------
     InputError
         If there is a checkpoint of another fit, and ``overwrite`` is false.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from biosfa.recordings import run
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", np.random.default_rng(0).standard_normal((50, 3)))
+    ...     fit = run.begin(run.FitOptions([f"{folder}/x.npy"], components=1), Path(f"{folder}/model"))
+    ...     run.work(fit, checkpoint_every=30.0)
+    ...     Path(f"{folder}/model").exists()
+    True
     """
     run = Run.begin(options, out)
     path = run.checkpoint.path

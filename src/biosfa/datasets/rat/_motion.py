@@ -19,6 +19,13 @@ class Trajectory(NamedTuple):
         x and y.
     heading : array of shape (n_steps,)
         Direction of the head in degrees, from the x axis towards the y axis.
+
+    Examples
+    --------
+    >>> from biosfa.datasets.rat import Room
+    >>> position, heading = Room().grid(step=10)
+    >>> position.shape, heading.shape
+    ((192, 2), (192,))
     """
 
     position: Float64Array

@@ -95,7 +95,7 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
         ]
         + [[f"offline, {found['offline']['steps']:,} steps", f"{found['offline']['error']:.4g}", "", ""]],
     )
-    report.heading("No rates chosen by hand")
+    report.heading("Automatic rates")
     report.picture(
         folder / "tuned.png",
         "Left: errors in one pass over the series with automatic rates, for the paper's local rule and for OnlineSFA, "

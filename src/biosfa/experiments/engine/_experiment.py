@@ -23,6 +23,11 @@ class Outcome(NamedTuple):
         The content of ``metrics.json``: the same for the same settings.
     timings : dict
         The content of ``timings.json``.
+
+    Examples
+    --------
+    >>> from biosfa.experiments.engine import Outcome
+    >>> found, timings = Outcome({"total": 6}, {"wall_seconds": 0.1})
     """
 
     found: dict[str, Any]

@@ -95,8 +95,11 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         f"λ_slow = {found['lambda_slow']:.3f}, minus one."
     )
     report.picture(folder / "units.png", "Three units of exact SFA: their stimuli, and their tuning to gratings.")
-    report.heading("The outputs become white")
-    report.picture(folder / "constraint.png", "The paper's constraint error: mean and central 90% of the runs.")
+    report.heading("Whiteness of the outputs")
+    report.picture(
+        folder / "constraint.png",
+        "The paper's constraint error, which is 0 if outputs are white: mean and central 90% of the runs.",
+    )
     if "reversible" in rules:
         report.heading("The rule for reversible processes")
         report.picture(

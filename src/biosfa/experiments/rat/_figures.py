@@ -17,7 +17,7 @@ NAMES = {
     "bio": "Bio-SFA, annealed",
     "exact": "exact SFA",
     "online": "OnlineSFA in the upper layers",
-    "one-pass": "the same, every frame once",
+    "one-pass": "OnlineSFA in the upper layers, one pass",
     "paper": "Bio-SFA, paper's rates",
     "linear": "control: linear SFA",
     "random": "control: random weights",

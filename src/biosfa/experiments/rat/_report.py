@@ -21,8 +21,8 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
         "A rat, a hierarchy, and place cells",
         "Experiment 3 of “A biologically plausible neural network for Slow Feature Analysis” (Lipshutz et al., NeurIPS "
         f"2020). A rat walks through a room of {room.width:g} × {room.depth:g} and sees {config.frames:,} frames. "
-        "Three layers of modules learn slow features of the frames, one layer after the other. Independent components "
-        "of the 32 features at the top are place cells.",
+        "Three layers of modules learn slow features of the frames, one layer after the other. The place cells are "
+        "independent components of the 32 features at the top.",
     )
     if main is not None and "place_units" in networks[main][0]:
         first = networks[main][0]
