@@ -27,6 +27,15 @@ def test_pairs_lie_in_the_last_third(size, window):
     assert in_third == pytest.approx(min(size, third), rel=0.05)
 
 
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("n_pairs", [10**7, 10**9, 10**12])
+def test_long_streams_are_counted(window, n_pairs):
+    """The number of intervals grows as the logarithm of the stream: later ones must not be asked for."""
+    sampling = Sampling(2048, window)
+    count = sampling.count(n_pairs)
+    assert sampling.chosen(count - 1) <= n_pairs < sampling.chosen(count)
+
+
 def test_pairs_do_not_follow_a_beat_of_the_input():
     """Of a stream with a period, all phases are kept alike, even where intervals are multiples of the period."""
     sampling = Sampling(500, 30_000)  # in the end 20 pairs per interval

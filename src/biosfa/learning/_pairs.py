@@ -38,16 +38,24 @@ class Sampling(NamedTuple):
     size: int
     window: float
 
+    @property
+    def _single(self) -> float:
+        """The number of intervals of one pair: then an interval is log(GROWTH)/size of the pairs before it."""
+        return self.size / math.log(GROWTH)
+
+    @property
+    def _longest(self) -> float:
+        """The length that intervals do not exceed."""
+        return max(1.0, self.window / (3.0 * self.size))
+
     def edge(self, i: int) -> int:
-        """Return the number of the first pair of interval i; i counts from 0, pairs from 1."""
-        rate = math.log(GROWTH) / self.size  # length of an interval, as a share of the pairs before it
-        longest = max(1.0, self.window / (3.0 * self.size))
-        single = 1.0 / rate  # number of intervals of one pair
-        growing = single * math.log(longest) if math.isfinite(longest) else math.inf  # number of intervals that grow
+        """Return the number of the pair with which interval i begins; i counts from 0, pairs from 1."""
+        single, longest = self._single, self._longest
+        growing = single * math.log(longest)  # intervals that grow
         if i <= single:
             return i + 1
         if i <= single + growing:
-            return 1 + math.floor(single * math.exp(rate * (i - single)))
+            return 1 + math.floor(single * math.exp((i - single) / single))
         return 1 + math.floor(single * longest + longest * (i - single - growing))
 
     def chosen(self, i: int) -> int:
@@ -59,8 +67,16 @@ class Sampling(NamedTuple):
         return first + _scrambled(i) % max(1, end - first)
 
     def count(self, n_pairs: int) -> int:
-        """Return how many of the first ``n_pairs`` pairs are stored."""
-        return bisect_right(range(n_pairs + 1), n_pairs, key=self.chosen)
+        """Return how many of the first ``n_pairs`` pairs are kept."""
+        return bisect_right(range(self._interval(n_pairs) + 2), n_pairs, key=self.chosen)
+
+    def _interval(self, n_pairs: int) -> int:
+        """Return the interval that a pair lies in, or the next one: the inverse of :meth:`edge`, up to rounding."""
+        single, longest = self._single, self._longest
+        if n_pairs <= single:
+            return n_pairs
+        grown = min(n_pairs / single, longest)
+        return math.ceil(single + single * math.log(grown) + (n_pairs - single * grown) / longest)
 
 
 def _scrambled(i: int) -> int:
