@@ -67,9 +67,8 @@ class Gauge:
     def __init__(self, network: Network, pairs: Pairs) -> None:
         self.network = network
         self.pairs = pairs
-        self._earlier = np.zeros(
-            (2, network.k, network.n_features), network.dtype
-        )  # weights, those of longer ago first
+        # weights, the older ones first; in float64, because those of tiny samples do not fit into float32
+        self._earlier = np.zeros((2, network.k, network.n_features))
         self._due = self._next_event()
         self._read: tuple[int, Reading] | None = None  # the last measurement, and its number of samples
 

@@ -48,7 +48,8 @@ class NaturalNetwork(Network):
         """Feedforward weights of the k slowest outputs in the span of the averaged weights, each of unit variance."""
         average = self.whitening.weights_of_input(self.state.W_mean)
         dtype = precision_for(average, self.dtype)
-        return read_out(self.k, self.state, average.astype(dtype)).components.astype(dtype)
+        components = read_out(self.k, self.state, average.astype(dtype)).components
+        return components.astype(precision_for(components, dtype))
 
     @property
     def M(self) -> Float64Array:
