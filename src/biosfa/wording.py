@@ -1,16 +1,25 @@
 """How things are put into words in messages."""
 
+import re
 from collections.abc import Iterable
 
 SHOWN = 8
 LETTERS = 200  # of what others have written, in a message
 NAME_LETTERS = 60  # of a name among several
+# Characters that do something to a terminal or to the text around them: controls, halves of characters, other ends of
+# lines, and marks that turn the direction of writing.
+ACTING = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: object) -> str:
+    """A text as one line that any terminal can show: characters that act on it become escapes, as in Python."""
+    return ACTING.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
 
 
 def listed(names: Iterable[object]) -> str:
     """The first few of some names, and how many more there are."""
-    words = [str(name) for name in names]
-    shown = ", ".join(shortened(word, NAME_LETTERS) for word in words[:SHOWN])
+    words = list(names)
+    shown = ", ".join(shortened(printable(word), NAME_LETTERS) for word in words[:SHOWN])
     return shown + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
@@ -28,10 +37,9 @@ def duration(seconds: float) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says, in one line that a terminal can show."""
+    """What an error of another library says, in one line."""
     words = next((line.strip() for line in str(error).splitlines() if line.strip()), "") or type(error).__name__
-    shown = "".join(letter if letter.isprintable() else "?" for letter in words)
-    return shortened(shown)
+    return shortened(printable(words))
 
 
 def quoted(word: str) -> str:
