@@ -103,7 +103,7 @@ def check_zarr(name: str, array: Any, folder: Path) -> None:
     """
     grid = tuple(starmap(_n_parts, zip(array.shape, array.shards or array.chunks, strict=True)))
     n_chunks = prod(grid)
-    by_blosc = bool(array.compressors) and "Blosc" in type(array.compressors[-1]).__name__
+    by_blosc = array.shards is None and any("Blosc" in type(codec).__name__ for codec in array.compressors[-1:])
     present, stored = 0, 0
     for file in files_in(folder):
         found = CHUNK.fullmatch(file.path.removeprefix(f"{folder}{os.sep}").replace(os.sep, "/"))
