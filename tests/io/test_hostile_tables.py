@@ -146,6 +146,8 @@ def test_names_of_files_and_arrays_do_not_break_the_line(tmp_path):
     refused(tmp_path / "two.npz", r"it has x\\ny, \\x1b\[31m")
     np.savez(tmp_path / "a\nb.npz", **{"x\ny": np.full((3, 2), np.inf)})
     refused(tmp_path / "a\nb.npz", r"a\\nb\.npz::x\\ny, row 0")
+    (tmp_path / "a\nb.csv").write_text("a,b\n1,2\n3,4,5\n")
+    refused(tmp_path / "a\nb.csv", r"a\\nb\.csv, line 3: 3 columns")
     refused(tmp_path / "c\nd.npz", r"c\\nd\.npz does not exist")
     refused(tmp_path / "c\nd", r"not a format")
 
