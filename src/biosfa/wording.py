@@ -18,8 +18,8 @@ def printable(text: object) -> str:
 
 def listed(names: Iterable[object]) -> str:
     """The first few of some names, and how many more there are."""
-    words = [printable(name) for name in names]
-    shown = ", ".join(shortened(word, NAME_LETTERS) for word in words[:SHOWN])
+    words = list(names)
+    shown = ", ".join(shortened(printable(word), NAME_LETTERS) for word in words[:SHOWN])
     return shown + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 

@@ -10,11 +10,13 @@ import h5py
 import numpy as np
 import pytest
 import zarr
+from numcodecs import Blosc
 from numpy.lib import format as npy
 
 from biosfa import AbsentDataWarning, InputError
 from biosfa.io import open_stream
 from biosfa.io.tables import Sliced, open_table
+from biosfa.io.tables._numpy import Npy
 from tests.io.conftest import joined
 
 SHAPES = [(2, 10**6), (2, 2**40), (2**40, 2), (10**12,)]
@@ -122,6 +124,34 @@ def test_a_numpy_file_with_a_damaged_header(header, tmp_path):
     refused(tmp_path / "x.npy", r"x\.npy")
 
 
+def test_a_numpy_file_that_claims_a_long_header(tmp_path):
+    asked = []
+
+    class Watched(io.BytesIO):
+        def read(self, size=-1):
+            asked.append(size)
+            return super().read(size)
+
+    class Array(Npy):
+        def _open(self):
+            return Watched(b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**32 - 1) + bytes(20))
+
+    with pytest.raises(InputError, match="damaged"):
+        Array(tmp_path / "x.npy")
+    assert max(asked) <= 2**16
+
+
+def test_names_of_files_and_arrays_do_not_break_the_line(tmp_path):
+    np.savez(tmp_path / "two.npz", **{"x\ny": np.zeros((3, 2)), "\x1b[31m": np.zeros((3, 2))})
+    refused(tmp_path / "two.npz", r"it has x\\ny, \\x1b\[31m")
+    np.savez(tmp_path / "a\nb.npz", **{"x\ny": np.full((3, 2), np.inf)})
+    refused(tmp_path / "a\nb.npz", r"a\\nb\.npz::x\\ny, row 0")
+    (tmp_path / "a\nb.csv").write_text("a,b\n1,2\n3,4,5\n")
+    refused(tmp_path / "a\nb.csv", r"a\\nb\.csv, line 3: 3 columns")
+    refused(tmp_path / "c\nd.npz", r"c\\nd\.npz does not exist")
+    refused(tmp_path / "c\nd", r"not a format")
+
+
 def test_long_floats_that_are_too_large_are_infinite(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[1.0], [2.0], [np.longdouble("1e400")]], np.longdouble))
     refused(tmp_path / "x.npy", r"row 2, column 'x0': inf, which is no measurement")
@@ -213,6 +243,23 @@ def test_a_chunk_of_zarr_runs_no_code(tmp_path):
         (path / ".zarray").write_text(json.dumps(content | place))
         refused(path, r"x\.zarr")
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("n_bytes", [0, 10, 40])
+def test_a_chunk_of_blosc_that_is_cut_short(version, n_bytes, tmp_path):
+    """Blosc itself would read beyond its end."""
+    path = tmp_path / "x.zarr"
+    codec = zarr.codecs.BloscCodec(typesize=8, shuffle="shuffle") if version == 3 else Blosc()
+    zarr.create_array(path, data=np.ones((20, 2)), chunks=(5, 2), zarr_format=version, compressors=codec)
+    assert open_stream(path).n_features == 2
+    if version == 3:  # in shards it stands among others
+        sharded = tmp_path / "sharded.zarr"
+        zarr.create_array(sharded, data=np.ones((20, 2)), chunks=(5, 2), shards=(10, 2), compressors=codec)
+        assert len(joined(open_stream(sharded))[0]) == 20
+    chunk = path / ("c/1/0" if version == 3 else "1.0")
+    chunk.write_bytes(chunk.read_bytes()[:n_bytes])
+    refused(path, r"1.0 is truncated or damaged: its size is not the one that it claims")
 
 
 @pytest.mark.parametrize("version", [2, 3])

@@ -17,7 +17,7 @@ from biosfa.io._time import JumpError, describe_jump, to_seconds
 from biosfa.io.tables import Block, Frame, Sliced, Table, Wrong, is_table, open_table
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import BoolArray, Float64Array
-from biosfa.wording import listed, quoted
+from biosfa.wording import listed, printable, quoted
 
 CHUNK_BYTES = 2**23
 CHUNK_ROWS = 64  # at least, however many columns there are
@@ -377,7 +377,7 @@ def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
         return [source]
     files = [file for file in path.iterdir() if is_table(file) and not file.name.startswith(".")]
     if not files:
-        raise InputError(f"{path} has no files of samples")
+        raise InputError(f"{printable(path)} has no files of samples")
     files.sort(key=_in_order)
     return [*files]
 

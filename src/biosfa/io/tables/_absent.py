@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 import warnings
 from importlib import import_module
 from itertools import starmap
@@ -15,6 +16,7 @@ from biosfa.wording import counted
 
 SPARSEST = 10  # one chunk of so many must be there, at least
 DEEPEST = 3  # so many virtual datasets may be made of one another
+BLOSC = struct.Struct("<4B3I")  # the head of what Blosc has compressed; its size stands at the end
 CHUNK = re.compile(r"(?:c[./])?(\d+(?:[./]\d+)*)")  # names of the files that hold the chunks of a Zarr array
 
 
@@ -101,6 +103,7 @@ def check_zarr(name: str, array: Any, folder: Path) -> None:
     """
     grid = tuple(starmap(_n_parts, zip(array.shape, array.shards or array.chunks, strict=True)))
     n_chunks = prod(grid)
+    by_blosc = array.shards is None and any("Blosc" in type(codec).__name__ for codec in array.compressors[-1:])
     present, stored = 0, 0
     for file in files_in(folder):
         found = CHUNK.fullmatch(file.path.removeprefix(f"{folder}{os.sep}").replace(os.sep, "/"))
@@ -108,6 +111,8 @@ def check_zarr(name: str, array: Any, folder: Path) -> None:
         if len(place) == len(grid) and all(i < n for i, n in zip(place, grid, strict=True)):
             present += 1
             stored += file.stat().st_size
+            if by_blosc:
+                _check_blosc(file.path)
     _check_chunks(name, present, n_chunks)
     packed = present < n_chunks or bool(array.compressors) or bool(array.filters) or array.shards is not None
     check_stored(name, array.shape, array.dtype.itemsize, stored, packed=packed)
@@ -118,6 +123,15 @@ def check_zarr(name: str, array: Any, folder: Path) -> None:
             AbsentDataWarning,
             stacklevel=2,
         )
+
+
+def _check_blosc(path: str) -> None:
+    """Raise InputError if a chunk is shorter than it says: Blosc would read beyond its end, and crash."""
+    with open(path, "rb") as file:
+        head = file.read(BLOSC.size)
+        n_bytes = file.seek(0, os.SEEK_END)
+    if len(head) < BLOSC.size or BLOSC.unpack(head)[-1] != n_bytes:
+        raise InputError(f"{path} is truncated or damaged: its size is not the one that it claims")
 
 
 def _check_chunks(name: str, present: int, n_chunks: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from biosfa.exceptions import InputError
-from biosfa.wording import first_line
+from biosfa.wording import first_line, printable
 
 MOST_COLUMNS = 2**22  # an image of 2048 by 2048 pixels
 TIGHTEST = 2**16  # no codec makes data so many times smaller: zstd reaches 2**15, and gzip 2**10
@@ -27,7 +27,7 @@ def reading(problem: str) -> Iterator[None]:
     except (InputError, Warning):
         raise
     except Exception as error:
-        raise InputError(f"{problem} ({first_line(error)})") from error
+        raise InputError(f"{printable(problem)} ({first_line(error)})") from error
 
 
 def check_real(name: str, dtype: np.dtype[Any]) -> None:

@@ -15,7 +15,7 @@ from biosfa.io.tables._table import Table, TableWriter
 from biosfa.io.tables._text import TextWriter
 from biosfa.io.targets import is_stream, stream_to
 from biosfa.registry import SUFFIXES
-from biosfa.wording import first_line
+from biosfa.wording import first_line, printable
 
 STDOUT = "-"  # what standard output is called
 
@@ -32,20 +32,26 @@ def open_table(source: str | os.PathLike[str], *, header: bool | None = None) ->
     """
     name, _, part = os.fspath(source).partition("::")
     path = Path(name)
+    try:
+        return _open(path, part or None, header)
+    except InputError as error:  # names of files, and of arrays in them, may have any characters
+        raise InputError(printable(error)) from error
+    except OSError as error:
+        raise InputError(f"{printable(path)} cannot be read: {error.strerror or first_line(error)}") from None
+
+
+def _open(path: Path, part: str | None, header: bool | None) -> Table:
     _check_suffix(path)
     if not path.exists():
         raise InputError(f"{path} does not exist")
     options = {} if header is None else {"header": header}
     if options and not SUFFIXES[path.suffix.lower()].has_header:
         raise InputError(f"{path} is no text file: header (--header, --no-header) is not for it")
-    try:
-        check_regular(path)
-        if path.is_file():
-            path.open("rb").close()  # whether one may read it: libraries say that in many words
-        table: Table = _part(path, "reader")(path, part or None, **options)
-        return table
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or first_line(error)}") from None
+    check_regular(path)
+    if path.is_file():
+        path.open("rb").close()  # whether one may read it: libraries say that in many words
+    table: Table = _part(path, "reader")(path, part, **options)
+    return table
 
 
 def _check_suffix(path: Path) -> None:

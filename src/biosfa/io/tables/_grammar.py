@@ -15,7 +15,7 @@ from biosfa.io.tables._header import NUMBER, is_header
 from biosfa.io.tables._lines import BLANK, blank_lines, count_lines
 from biosfa.io.tables._table import Array, Block, Cursor, Wrong
 from biosfa.typing import FloatArray
-from biosfa.wording import quoted, shortened
+from biosfa.wording import printable, quoted, shortened
 
 MANY_CELLS = 20  # without a number among them: the column holds something else
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -56,7 +56,7 @@ class Grammar:
     def __init__(self, name: str, head: bytes, header: bool | None = None) -> None:
         from pyarrow import csv
 
-        self.name = name
+        self.name = printable(name)
         if b"\0" in head:
             raise InputError(f"{name} is not text in UTF-8")
         self._missing = frozenset([*csv.ConvertOptions().null_values, *ALSO_MISSING])
@@ -126,22 +126,20 @@ class Grammar:
             lines = re.sub(rb" *(\r\n|\r|\n) *", b"\n", re.sub(rb" +", b" ", lines).strip(b" "))
         if self._n_cells == 1:  # those at the end of a file are no rows
             lines = lines.rstrip(BLANK) + b"\n"
-        try:
-            table, wrong = self._read(lines, features, labels, pa.float64()), None
-        except pa.ArrowInvalid as error:
-            if not UNREADABLE.match(str(error)):
-                raise self._line_error(str(error), lines, line) from None
-            with reading(f"{self.name}, line {line} or after: it cannot be read"):
+        with reading(f"{self.name}, line {line} or after: it cannot be read"):
+            try:
+                table = self._read(lines, features, labels, pa.float64())
+            except pa.ArrowInvalid as error:
+                if not UNREADABLE.match(str(error)):
+                    raise self._line_error(str(error), lines, line) from None
                 table = self._read(lines, features, labels, pa.binary())
-            self._check_quotes(table.num_rows, lines, line)
-            wrong = self._wrong_cell(table, lines, line, features)
-        else:
-            self._check_quotes(table.num_rows, lines, line)
+        self._check_quotes(table.num_rows, lines, line)
+        as_words = pa.types.is_binary(table.column(0).type)
+        wrong = self._wrong_cell(table, lines, line, features) if as_words else None
         self._had_numbers = self._had_numbers or wrong is None
         samples = np.empty((table.num_rows, len(features)))
         for i in range(len(features)):
-            column = table.column(i)
-            samples[:, i] = column.to_numpy() if pa.types.is_floating(column.type) else _numbers(column)
+            samples[:, i] = _numbers(table.column(i)) if as_words else table.column(i).to_numpy()
         return Cells(samples, [table.column(len(features) + i).to_numpy() for i in range(len(labels))], wrong)
 
     def _read(self, lines: bytes, features: list[int], labels: list[int], kind: Any) -> Any:

@@ -1,5 +1,6 @@
 """NumPy's own files, read as streams: ``.npy``, and the members of ``.npz``, compressed or not."""
 
+import io
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from biosfa.io.tables._checks import check_real, check_stored, reading, two_dime
 from biosfa.io.tables._table import Block, Cursor, Table, TableWriter, chosen, split
 from biosfa.typing import FloatArray
 
+HEAD_BYTES = 2**16  # NumPy reads no header that is longer than 10,000
+
 
 class Npy(Table):
     """An array in NumPy's format; rows are read when they are asked for.
@@ -27,10 +30,11 @@ class Npy(Table):
         self._member = member
         name = str(path) if member is None else f"{path}::{member}"
         with self._open() as file, reading(f"{name} is not a NumPy array, or is damaged"):
-            version = npy.read_magic(file)
+            head = io.BytesIO(file.read(HEAD_BYTES))  # it may claim to be longer
+            version = npy.read_magic(head)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, by_column, self._dtype = read(file)
-            self._begin = file.tell()
+            shape, by_column, self._dtype = read(head)
+            self._begin = head.tell()
         check_real(name, self._dtype)
         n_rows, n_columns = two_dimensions(name, shape)
         stored, packed = self._stored()

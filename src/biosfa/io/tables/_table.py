@@ -12,7 +12,7 @@ import numpy as np
 from biosfa.exceptions import InputError
 from biosfa.io.tables._checks import MOST_COLUMNS, check_real, reading, two_dimensions
 from biosfa.typing import FloatArray
-from biosfa.wording import listed, quoted
+from biosfa.wording import listed, printable, quoted
 
 Array = np.ndarray[Any, Any]
 Cursor = tuple[int, ...]  # where to go on in a table; () is its beginning
@@ -52,7 +52,7 @@ class Table(ABC):
     counts = "row"  # what places are called in messages
 
     def __init__(self, name: str, columns: Sequence[str] | int, n_rows: int | None) -> None:
-        self.name = name
+        self.name = printable(name)
         self.named = not isinstance(columns, int)
         self.n_rows = n_rows
         n_columns = columns if isinstance(columns, int) else len(columns)
