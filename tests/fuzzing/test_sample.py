@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-SAMPLE = 200
+SAMPLE = 160
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in forked processes")
