@@ -1,6 +1,10 @@
 """Signals, a measure and a mark that several tests share."""
 
+import os
 import sys
+
+# One process per core runs the tests. More threads would only wait for one another, and sums depend on their number.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
