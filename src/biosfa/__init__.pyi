@@ -9,6 +9,7 @@ from . import rivals as rivals
 from .estimators import SFA as SFA
 from .estimators import BioSFA as BioSFA
 from .estimators import CuBICA as CuBICA
+from .estimators import LocalSFA as LocalSFA
 from .estimators import OfflineBioSFA as OfflineBioSFA
 from .estimators import OnlineSFA as OnlineSFA
 from .estimators import load as load

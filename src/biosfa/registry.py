@@ -30,6 +30,9 @@ SOLVERS = {
     "online": Choice(
         "biosfa.estimators", "OnlineSFA", "learns by the natural gradient; for many columns and long recordings"
     ),
+    "local": Choice(
+        "biosfa.estimators", "LocalSFA", "a network with local rules that learns as fast; for up to some hundred columns"
+    ),
     "bio": Choice("biosfa.estimators", "BioSFA", "the paper's network with local rules; needs many more samples"),
 }
 ONLINE_SOLVERS = {name: choice for name, choice in SOLVERS.items() if name != "exact"}

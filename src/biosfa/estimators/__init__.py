@@ -5,6 +5,7 @@ from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._cubica import CuBICA
 from biosfa.estimators._fitting import Episodes, Fitting, begin_stream, has_started, learn_chunk
 from biosfa.estimators._loading import load, load_as, load_model
+from biosfa.estimators._local_sfa import LocalSFA
 from biosfa.estimators._memory import exact_memory
 from biosfa.estimators._offline import OfflineBioSFA
 from biosfa.estimators._online import NetworkEstimator
@@ -19,6 +20,7 @@ __all__ = [
     "CuBICA",
     "Episodes",
     "Fitting",
+    "LocalSFA",
     "NetworkEstimator",
     "OfflineBioSFA",
     "OnlineSFA",

@@ -1,6 +1,7 @@
 """Networks while they learn: their learning rates, their state, and measurements of their progress."""
 
 from biosfa.learning._events import next_event
+from biosfa.learning._fast_local_network import FastLocalNetwork
 from biosfa.learning._gauge import Gauge, Steps
 from biosfa.learning._local_network import LocalNetwork
 from biosfa.learning._natural_network import NaturalNetwork
@@ -27,6 +28,7 @@ __all__ = [
     "SCHEDULES",
     "Annealed",
     "AutomaticRates",
+    "FastLocalNetwork",
     "Gauge",
     "GivenRates",
     "InverseTime",

@@ -1,0 +1,72 @@
+"""Both layers together, block by block."""
+
+import numpy as np
+
+from biosfa.kernels.fast_local.input_layer import REFRESH_GROWTH, add_private_noise, relax, settle, settle_each
+from biosfa.kernels.fast_local.output_layer import learn, rate, slowness_and_gap
+from biosfa.kernels.fast_local.state import FastLocalState, rate_of_lateral_weights
+from biosfa.kernels.jit import jit
+from biosfa.typing import BoolArray, Float64Array
+
+# Samples per block, and the number of columns from which matrix products are faster than single samples (measured).
+BLOCK = 64
+MANY_COLUMNS = 48
+
+
+@jit
+def advance(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bool, state: FastLocalState) -> None:
+    """Learn from inputs U of shape (n, m), which are centred and of unit variance; ``state`` is changed in place.
+
+    The P streams of a step follow one another. Private noise is added to U.
+    """
+    n, m = U.shape
+    X, rho = np.empty((BLOCK, m)), np.empty(BLOCK)
+    add_private_noise(U, state.count[0])
+    for begin in range(0, n, BLOCK):
+        end = min(n, begin + BLOCK)
+        block, length = U[begin:end], end - begin
+        for t in range(length):
+            rho[t] = rate_of_lateral_weights(state.count[0] + t + 1.0, window, m)
+            state.prior[0] *= 1.0 - rho[t]
+        if relaxes:
+            relax(block, rho, state.L, X)
+        else:
+            if state.staleness[0] > REFRESH_GROWTH:
+                invert(state)
+            if m < MANY_COLUMNS or length == 1:
+                settle_each(block, rho, state.L, state.P, state.staleness, X)
+            else:
+                settle(block, rho, state.L, state.P, state.staleness, X)
+        learn(
+            block,
+            X[:length],
+            starts[begin:end],
+            state.count[0],
+            window,
+            k,
+            state.W,
+            state.W_slow,
+            state.u_prev,
+            state.x_prev,
+            state.y_prev,
+            state.s_prev,
+            state.averages,
+            state.S,
+            state.D,
+            state.weights,
+        )
+        state.count[0] += length
+
+
+@jit
+def invert(state: FastLocalState) -> None:
+    """Compute P from L."""
+    inverse = np.linalg.inv(state.L)
+    state.P[:] = 0.5 * (inverse + inverse.T)
+    state.staleness[0] = 0.0
+
+
+def rates(state: FastLocalState, window: float) -> Float64Array:
+    """Return the present η of each output neuron."""
+    t, m = min(float(state.count[0]), window), state.W.shape[1]
+    return np.array([rate(*slowness_and_gap(averages), t, m) for averages in state.averages])

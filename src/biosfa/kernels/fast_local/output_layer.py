@@ -1,0 +1,178 @@
+"""The output layer: outputs y = Wu that learn from the settled activities x̃ of the input layer.
+
+    ΔW_ij = −2η_i g ẏ_i x̃̇_j + 2η_i g′ θ_i (W_ij − y_i f_j)
+
+A dot is the difference to the sample before. The first term is anti-Hebbian on the changes of the two neurons. The
+second is homeostasis: it keeps the outputs apart and of constant power. f = Wᵀy is feedback through reciprocal synapses.
+g = 1/(1 + 4η_i Σ_j u̇_j x̃̇_j) and g′ = 1/(1 + 4η_iθ_i Σ_l y_l²) are divisive normalisations, by one sum per layer.
+
+There are two populations of outputs: k outputs, and guards. The feedback to the k outputs comes from these alone. The
+feedback to the guards comes from all. So the guards do not disturb the outputs, and find the slowest directions that the
+outputs leave. The features are read out from both: directions that are nearly as slow as the last feature are then not
+lost.
+
+Each output neuron keeps averages of its own activity. With the output s of its slow weights, they give its slowness
+δ = ⟨ẏ²⟩/⟨y²⟩ and, from e = y − (⟨ys⟩/⟨s²⟩)s, which is what its fluctuating weights add to its slow ones, the gap to the
+directions into which the weights fluctuate: ⟨ė²⟩/⟨e²⟩ − ⟨ṡ²⟩/⟨s²⟩.
+"""
+
+import numpy as np
+
+from biosfa.kernels.jit import jit
+from biosfa.kernels.running import CURRENT, DIFFERENCE
+from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+GUARDS = 4
+
+# η = 1/(2m + bt): b = max(gap/10, 0.4 δ) within limits. Errors along a direction fall like t^(−2 gap/b) (b small), and
+# the noise of W is proportional to η (b large).
+FIRST_RATE = 2.0
+GAP_SHARE, DELTA_SHARE = 0.1, 0.4
+DECAY_MIN, DECAY_MAX = 1e-3, 0.12
+
+# θ = 4δ: a single slow feature then rests at the power 1 − δ/θ = 3/4.
+HOMEOSTASIS = 4.0
+DIVISION = 4.0  # strength of both divisive normalisations
+
+# Slowness is at most 4, that of an output which changes its sign with every sample. Below the least value, that of a
+# feature which takes a million samples for a turn, an output would stop learning.
+DELTA_MIN, DELTA_MAX = 1e-6, 4.0
+
+# Averages of a neuron look back over a tenth of the stream; at first, they change as if 200 samples had come. Slow
+# weights and the moments for the readout look back over a sixth.
+RECENT, EARLY = 10.0, 200.0
+SLOW = 6.0
+
+# Entries of the averages of a neuron: ⟨y²⟩, ⟨ẏ²⟩, ⟨ys⟩, ⟨s²⟩, ⟨ṡ²⟩, ⟨e²⟩, ⟨ė²⟩.
+N_AVERAGES = 7
+TINY = 1e-300  # in place of a power of 0, by which nothing can be divided
+
+
+@jit
+def learn(
+    U: FloatArray,
+    X: FloatArray,
+    starts: BoolArray,
+    count: float,
+    window: float,
+    k: int,
+    W: FloatArray,
+    W_slow: FloatArray,
+    u_prev: FloatArray,
+    x_prev: FloatArray,
+    y_prev: Float64Array,
+    s_prev: Float64Array,
+    averages: Float64Array,
+    S: Float64Array,
+    D: Float64Array,
+    weights: Float64Array,
+) -> None:
+    """Learn from inputs U of shape (n, m) and settled activities X; arrays of the state are changed in place.
+
+    The P streams of a step follow one another. Rows in ``starts`` begin an episode, and make no update.
+    """
+    n, m = U.shape
+    n_streams, K = y_prev.shape
+    x_dot, feedback, guard_feedback = np.empty(m, W.dtype), np.empty(m, W.dtype), np.empty(m, W.dtype)
+    y, s, s_dot = np.empty(K), np.empty(K), np.empty(K)
+    for row in range(n):
+        # the last values of the P streams: the oldest belongs to this row
+        p = int((count + row) % n_streams)
+        u, x, u_before, x_before, y_before, s_before = U[row], X[row], u_prev[p], x_prev[p], y_prev[p], s_prev[p]
+        seen = count + row + 1.0
+        t = min(seen, window)
+        change, power = 0.0, 0.0  # of the input layer, of the outputs
+        for j in range(m):
+            x_dot[j] = x[j] - x_before[j]
+            change += (u[j] - u_before[j]) * x_dot[j]
+        for i in range(K):
+            total, slow_total = W.dtype.type(0.0), W.dtype.type(0.0)
+            for j in range(m):
+                total += W[i, j] * u[j]
+                slow_total += W_slow[i, j] * u[j]
+            y[i], s[i] = total, slow_total
+            power += y[i] * y[i]
+        memory = min(1.0, SLOW / t)
+        _blend(S, s, memory)
+        weights[CURRENT] += memory * (1.0 - weights[CURRENT])
+        consolidation = W.dtype.type(SLOW / (t + SLOW))
+        if starts[row]:
+            for i in range(K):
+                for j in range(m):
+                    W_slow[i, j] += consolidation * (W[i, j] - W_slow[i, j])
+        else:
+            for i in range(K):
+                s_dot[i] = s[i] - s_before[i]
+            _blend(D, s_dot, memory)
+            weights[DIFFERENCE] += memory * (1.0 - weights[DIFFERENCE])
+            _feed_back(W[:k], y[:k], feedback)
+            if K > k:
+                _feed_back(W[k:], y[k:], guard_feedback)
+                guard_feedback += feedback
+            recent = RECENT / (t + EARLY)
+            for i in range(K):
+                delta, gap = _measure(y[i], y_before[i], s[i], s_before[i], recent, averages[i])
+                eta = rate(delta, gap, t, m)
+                theta = HOMEOSTASIS * delta
+                y_dot = y[i] - y_before[i]
+                anti = W.dtype.type(-2.0 * eta * y_dot / (1.0 + DIVISION * eta * change))
+                home = W.dtype.type(2.0 * eta * theta / (1.0 + DIVISION * eta * theta * power))
+                back = W.dtype.type(home * y[i])
+                f = feedback if i < k else guard_feedback
+                for j in range(m):
+                    W[i, j] += anti * x_dot[j] + home * W[i, j] - back * f[j]
+                    W_slow[i, j] += consolidation * (W[i, j] - W_slow[i, j])
+        for j in range(m):
+            u_before[j], x_before[j] = u[j], x[j]
+        for i in range(K):
+            y_before[i], s_before[i] = y[i], s[i]
+
+
+@jit
+def _feed_back(W: FloatArray, y: Float64Array, f: FloatArray) -> None:
+    """F ← Wᵀy."""
+    f[:] = 0.0
+    for i in range(len(y)):
+        activity = W.dtype.type(y[i])
+        for j in range(len(f)):
+            f[j] += W[i, j] * activity
+
+
+@jit
+def _blend(moment: Float64Array, s: Float64Array, memory: float) -> None:
+    """Take ssᵀ into its running mean."""
+    keep = 1.0 - memory
+    for i in range(len(s)):
+        gain = memory * s[i]
+        for j in range(len(s)):
+            moment[i, j] = keep * moment[i, j] + gain * s[j]
+
+
+@jit
+def _measure(
+    y: float, y_before: float, s: float, s_before: float, memory: float, averages: Float64Array
+) -> tuple[float, float]:
+    """Take one neuron's activity into its averages; returns its slowness, and the gap to the next direction."""
+    averages[0] += memory * (0.5 * (y * y + y_before * y_before) - averages[0])
+    averages[1] += memory * ((y - y_before) ** 2 - averages[1])
+    averages[2] += memory * (y * s - averages[2])
+    averages[3] += memory * (s * s - averages[3])
+    averages[4] += memory * ((s - s_before) ** 2 - averages[4])
+    ratio = averages[2] / (averages[3] + TINY)
+    e, e_before = y - ratio * s, y_before - ratio * s_before
+    averages[5] += memory * (0.5 * (e * e + e_before * e_before) - averages[5])
+    averages[6] += memory * ((e - e_before) ** 2 - averages[6])
+    return slowness_and_gap(averages)
+
+
+@jit
+def slowness_and_gap(averages: Float64Array) -> tuple[float, float]:
+    """The slowness of a neuron, and the gap to the directions into which its weights fluctuate."""
+    delta = min(max(averages[1] / (averages[0] + TINY), DELTA_MIN), DELTA_MAX)
+    return delta, averages[6] / (averages[5] + TINY) - averages[4] / (averages[3] + TINY)
+
+
+@jit
+def rate(delta: float, gap: float, t: float, m: int) -> float:
+    """η of a neuron after t samples."""
+    return 1.0 / (FIRST_RATE * m + min(max(GAP_SHARE * gap, DELTA_SHARE * delta, DECAY_MIN), DECAY_MAX) * t)

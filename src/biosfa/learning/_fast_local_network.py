@@ -1,0 +1,160 @@
+"""The local and fast network while it learns: it centres and scales the samples, and calls the kernel."""
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from biosfa.exceptions import DivergenceError
+from biosfa.kernels import fast_local
+from biosfa.kernels.exact import reciprocal
+from biosfa.kernels.local import Mode, centre
+from biosfa.kernels.precision import precision_for
+from biosfa.learning._events import next_event
+from biosfa.learning._network import Network, steps_within
+from biosfa.learning._rates import KernelRates, RowRates
+from biosfa.learning._readout import read_out
+from biosfa.learning._units import Units
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
+
+# Values of samples that are centred and scaled at a time, few enough for the second-level cache.
+PIECE_VALUES = 2**15
+
+# Units are renewed at the second sample, then at twice the number of samples each time, until they are final.
+FIRST_UNITS, UNITS_GRID = 2, 1024
+
+# The square of a larger sample could overflow.
+LARGEST = 1e140
+
+
+class FastLocalNetwork(Network):
+    """A network with local rules that learns as fast as the natural gradient; see :mod:`biosfa.kernels.fast_local`.
+
+    Each input neuron scales its input to unit variance, which it knows from the first samples (:class:`Units`).
+    """
+
+    advice = "Give more samples, use forget= for a stream that changes, and look for outliers"
+
+    def __init__(
+        self, k: int, m: int, n_streams: int, mode: Mode, dtype: DTypeLike, rng: np.random.RandomState
+    ) -> None:
+        super().__init__(k, m, n_streams, mode, dtype, KernelRates(n_streams=n_streams))
+        self.state: fast_local.FastLocalState = fast_local.initial_state(k, m, n_streams, dtype, rng)
+        self.units = Units(m, n_streams)
+        self._mean = np.zeros(m)
+        self._due = self._next_units()  # samples at which the units are renewed next
+
+    @property
+    def W(self) -> FloatArray:
+        """Weights of the k slowest features in the span of the slow weights, each of unit variance."""
+        state, scale = self.state, self.units.scale
+        components = read_out(self.k, state, state.W_slow).components
+        # the moments belong to earlier weights; L has the variance of the present ones
+        variance = np.einsum("ij,jl,il->i", components, state.L, components)
+        components = components * reciprocal(np.sqrt(variance))[:, None] * scale
+        return components.astype(precision_for(components, self.dtype))
+
+    @property
+    def M(self) -> Float64Array:
+        """The identity: the features are Wx, without lateral weights between outputs."""
+        return np.eye(self.k)
+
+    @property
+    def mean(self) -> Float64Array:
+        """Running mean of the input."""
+        return self._mean
+
+    @property
+    def weights(self) -> FloatArray:
+        """Feedforward weights of the outputs, then of the guards, for the unscaled input."""
+        return self.state.W * self.units.scale
+
+    @property
+    def slow_weights(self) -> FloatArray:
+        """Slow parts of these weights."""
+        return self.state.W_slow * self.units.scale
+
+    def arrays(self) -> Mapping[str, np.ndarray]:
+        """Return the arrays of the state (no copies)."""
+        return {**self.state._asdict(), **self.units.arrays(), "mean": self._mean}
+
+    def restore(self, arrays: Arrays, n_samples: int, n_updates: int) -> None:
+        """Restore a state; see :meth:`Network.restore`."""
+        super().restore(arrays, n_samples, n_updates)
+        self._due = self._next_units()
+
+    def _next_units(self) -> int:
+        return next_event(self.n_samples, first=FIRST_UNITS, grid=UNITS_GRID, growth=1.0, window=np.inf)
+
+    def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
+        """Learn from samples; see :meth:`Network.advance`. The neurons choose their own rates."""
+        fits = self._steps_before_overflow(raw)
+        size = max(1, PIECE_VALUES // (self.n_streams * self.n_features))
+        begin = 0
+        while begin < fits:
+            end = min(fits, begin + size, begin + self._due - self.n_samples)
+            self._learn(raw[begin:end], starts[begin:end])
+            begin = end
+        if fits < len(raw):
+            self.raise_divergence(raw[fits], self.last_rate())
+
+    def _steps_before_overflow(self, raw: FloatArray) -> int:
+        """Return the number of steps before the first sample whose square would overflow in the units of the network."""
+        loudest = max(1.0, float(self.units.scale.max(initial=0.0)))
+        return steps_within(raw, LARGEST / loudest)
+
+    def _learn(self, raw: FloatArray, starts: BoolArray) -> None:
+        n_steps, P = len(raw), self.n_streams
+        rows = raw.reshape(-1, self.n_features)
+        U = np.empty(rows.shape)
+        window = self.mode.window * P
+        centre(rows, self.n_samples * P, self.mode.center, window, self._mean, U, np.empty(len(rows)))
+        if self.units.scale.any():
+            U *= self.units.scale
+            begins = np.repeat(starts, P)
+            if self.state.count[0] == 0.0:  # the last input is not known
+                begins[:P] = True
+            fast_local.advance(U, begins, window, self.k, self.mode.euler, self.state)
+        self.units.observe(raw)
+        self.n_samples += n_steps
+        self.n_updates += n_steps - int(np.count_nonzero(starts))
+        if self.n_samples == self._due:
+            self._due = self._next_units()
+            if not self.units.settled():
+                self._renew_units()
+
+    def _renew_units(self) -> None:
+        """Change to units from all samples seen so far, without changing the outputs of the network."""
+        state, before = self.state, self.units.scale.copy()
+        self.units.renew(center=self.mode.center)
+        if not before.any():  # the network still has its initial state
+            return
+        ratio = self.units.scale / before
+        for weights in (state.W, state.W_slow, state.x_prev):
+            weights /= ratio.astype(weights.dtype)
+        state.u_prev[:] *= ratio.astype(state.u_prev.dtype)
+        # what is left of the initial L = I is the identity in the new units, too
+        state.L[:] *= np.outer(ratio, ratio)
+        state.L[np.diag_indices(self.n_features)] += state.prior[0] * (1.0 - ratio**2)
+        fast_local.invert(state)
+
+    def advance_one(self, sample: FloatArray) -> bool:
+        """Learn from one sample; see :meth:`Network.advance_one`."""
+        if not np.isfinite(sample).all() or self._steps_before_overflow(sample[None]) == 0:
+            return False
+        self._learn(sample[None], np.zeros(1, np.bool_))
+        return True
+
+    def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
+        """Raise DivergenceError for a sample whose square would overflow."""
+        raise DivergenceError(self.n_updates + 1, eta, np.inf)
+
+    def last_rate(self) -> float:
+        """Return the largest η of the output neurons at the last update."""
+        return float(fast_local.rates(self.state, self.mode.window * self.n_streams).max())
+
+    def effective_rate(self) -> float:
+        """Return the largest η as the divisive normalisation of the input layer shortens it for a usual sample."""
+        eta = self.last_rate()
+        return eta / (1.0 + 2.0 * fast_local.DIVISION * eta * self.n_features)
