@@ -27,6 +27,11 @@ FIRST_UNITS, UNITS_GRID = 2, 1024
 # The square of a larger sample could overflow.
 LARGEST = 1e140
 
+# A guard that fades may be a weak copy of an output. The averages belong to weights that have moved since, and say
+# nothing about the small difference between the two. Directions with less than this share of the largest eigenvalue of
+# the correlations of the outputs are not read out.
+LEAST_SHARE = 0.01
+
 
 class FastLocalNetwork(Network):
     """A network with local rules that learns as fast as the natural gradient; see :mod:`biosfa.kernels.fast_local`.
@@ -49,7 +54,7 @@ class FastLocalNetwork(Network):
     def W(self) -> FloatArray:
         """Weights of the k slowest features in the span of the slow weights, each of unit variance."""
         state, scale = self.state, self.units.scale
-        components = read_out(self.k, state, state.W_slow).components
+        components = read_out(self.k, state, state.W_slow, LEAST_SHARE).components
         # the moments belong to earlier weights; L has the variance of the present ones
         variance = np.einsum("ij,jl,il->i", components, state.L, components)
         components = components * reciprocal(np.sqrt(variance))[:, None] * scale

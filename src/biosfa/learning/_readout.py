@@ -54,25 +54,28 @@ class PairMoments(NamedTuple):
         return PairMoments(W @ self.S @ W.T, W @ self.D @ W.T, self.weights)
 
 
-def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike) -> Readout:
-    """Return the k slowest mixtures of outputs, from the moments of the outputs; ``dtype`` is that of the weights."""
+def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike, least_share: float = 0.0) -> Readout:
+    """Return the k slowest mixtures of outputs, from the moments of the outputs; ``dtype`` is that of the weights.
+
+    Directions count if the correlations of the outputs have more than ``least_share`` of their largest eigenvalue there.
+    """
     S, D, weights = state.S, state.D, state.weights
     mixtures, delta_values = np.zeros((k, len(S))), np.full(k, np.nan)
     # rounding errors of W, which are squared in S, or of the eigenvalues in float64
-    tolerance = 100 * len(S) * max(float(np.finfo(dtype).eps) ** 2, float(np.finfo(np.float64).eps))
-    loud = np.diag(S) > tolerance * np.diag(S).max()  # the other outputs are rounding errors
+    rounding = 100 * len(S) * max(float(np.finfo(dtype).eps) ** 2, float(np.finfo(np.float64).eps))
+    loud = np.diag(S) > rounding * np.diag(S).max()  # the other outputs are rounding errors
     if loud.any() and weights[DIFFERENCE] > 0.0:
         S, D = S[np.ix_(loud, loud)] / weights[CURRENT], D[np.ix_(loud, loud)] / weights[DIFFERENCE]
-        solution = slow_directions(S, D, n_components=k, tolerance=tolerance)
+        solution = slow_directions(S, D, n_components=k, tolerance=max(rounding, least_share))
         found = len(solution.directions)
         mixtures[:found, loud] = solution.directions
         delta_values[:found] = solution.delta_values
     return Readout(mixtures, delta_values)
 
 
-def read_out(k: int, state: OutputMoments, W: FloatArray) -> Readout:
-    """Return the k slowest directions in the span of W, as read-only arrays."""
-    mixtures, delta_values = solve_readout(k, state, W.dtype)
+def read_out(k: int, state: OutputMoments, W: FloatArray, least_share: float = 0.0) -> Readout:
+    """Return the k slowest directions in the span of W, as read-only arrays; see :func:`solve_readout`."""
+    mixtures, delta_values = solve_readout(k, state, W.dtype, least_share)
     components = fixed_signs(mixtures @ W)
     for array in (components, delta_values):
         array.setflags(write=False)
