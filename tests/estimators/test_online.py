@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from biosfa import BioSFA, GiveAwayWarning, OnlineSFA
+from biosfa import BioSFA, GiveAwayWarning, LocalSFA, OnlineSFA
 from tests.conftest import deviation, slow_mixture
 
 
@@ -31,6 +31,9 @@ from tests.conftest import deviation, slow_mixture
             OnlineSFA(2),
             OnlineSFA(2, whitening_rank=3, forget=90),
             OnlineSFA(1, learning_rate=0.01, reversible=True, n_delays=2),
+            LocalSFA(1),
+            LocalSFA(2, n_delays=2, forget=60),
+            LocalSFA(16, expansion="quadratic", n_delays=5),
         ]
     ),
 )
@@ -50,7 +53,7 @@ def test_chunks_change_nothing_but_rounding(cuts, ends, learner):
             chunked.end_episode()
     assert chunked.n_updates_ == whole.n_updates_
     for name in ("W_", "M_", "mean_"):
-        if name != "M_" or isinstance(whole, BioSFA):  # OnlineSFA has none
+        if name != "M_" or isinstance(whole, BioSFA):  # the others have none
             assert deviation(getattr(chunked, name), getattr(whole, name)) < 1e-9
     np.testing.assert_allclose(chunked.transform(X), whole.transform(X), rtol=1e-5, atol=1e-7)
 
@@ -66,6 +69,8 @@ def test_chunks_change_nothing_but_rounding(cuts, ends, learner):
         BioSFA(rule="interneuron"),
         BioSFA(rule="nonnegative"),
         OnlineSFA(),
+        LocalSFA(),
+        LocalSFA(dtype=np.float32, dynamics="relax"),
     ],
     ids=str,
 )
@@ -82,7 +87,7 @@ def test_one_sample_at_a_time_is_the_same(learner):
     np.testing.assert_allclose(single.transform_one(last), whole.transform(X)[-1], atol=100 * tolerance)
 
 
-@pytest.mark.parametrize("learner", [BioSFA(2), OnlineSFA(2)], ids=str)
+@pytest.mark.parametrize("learner", [BioSFA(2), OnlineSFA(2), LocalSFA(2)], ids=str)
 def test_a_counter_and_what_is_constant_within_episodes_are_named(learner):
     X = slow_mixture(6000, seed=3)[1]
     n = len(X)
@@ -96,7 +101,7 @@ def test_a_counter_and_what_is_constant_within_episodes_are_named(learner):
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6, np.geomspace(1e-6, 1e6, 10)], ids=["small", "large", "mixed"])
 @pytest.mark.parametrize("expansion", [None, "quadratic"])
-@pytest.mark.parametrize("learner", [BioSFA(), OnlineSFA(), OnlineSFA(whitening_rank=4)], ids=str)
+@pytest.mark.parametrize("learner", [BioSFA(), OnlineSFA(), OnlineSFA(whitening_rank=4), LocalSFA()], ids=str)
 def test_auto_rates_do_not_depend_on_units(scale, expansion, learner):
     """Not even in a quadratic expansion, which has columns in units of x and of x²."""
     X = slow_mixture(5000, seed=4)[1]

@@ -8,7 +8,7 @@ from safetensors.numpy import save
 from sklearn.base import clone
 
 import biosfa
-from biosfa import SFA, Annealed, BioSFA, InverseTime, OnlineSFA, QuadraticExpansion
+from biosfa import SFA, Annealed, BioSFA, InverseTime, LocalSFA, OnlineSFA, QuadraticExpansion
 from biosfa.hierarchy import HierarchicalSFA, Layer, Learner
 from biosfa.io import model_file
 from biosfa.recordings import inspection
@@ -29,6 +29,7 @@ ESTIMATORS = {
     "interneuron": BioSFA(3, rule="interneuron", random_state=0),
     "nonnegative": BioSFA(2, rule="nonnegative", forget=80, random_state=0),
     "online": OnlineSFA(2, random_state=0),
+    "local": LocalSFA(2, random_state=0),
     "online-large": OnlineSFA(4, n_delays=3, expansion="quadratic", whitening_rank=5, forget=80),
     "incremental": IncrementalSFA(2, random_state=0),
     "gev": OnlineGEV(2, random_state=0),
@@ -142,7 +143,9 @@ def odd(model, rng):
         settings = altered(model.settings, rng)
         return model._replace(settings=settings if isinstance(settings, dict) else {})
     if rng.random() < 0.05:
-        return model._replace(kind=rng.choice(["SFA", "OnlineSFA", "HierarchicalSFA", "Checkpoint", "", "two\nlines"]))
+        return model._replace(
+            kind=rng.choice(["SFA", "OnlineSFA", "LocalSFA", "HierarchicalSFA", "Checkpoint", "", "two\nlines"])
+        )
     arrays = dict(model.arrays)
     names = sorted(arrays)
     if not names:

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from biosfa import BioSFA, OnlineSFA
+from biosfa.kernels import fast_local
+from biosfa.kernels.fast_local import output_layer
+from biosfa.kernels.fast_local.state import LATERAL_SHARE
 from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
 from tests.conftest import slow_mixture
 
@@ -103,6 +106,82 @@ def test_every_synapse_of_the_trace_rule_needs_its_two_neurons_only(X):
             for trace, row in zip(net._state.trace, W, strict=True)
         ]
         np.testing.assert_allclose(net._state.W, W + dW, rtol=1e-10, atol=1e-13)
+
+
+@dataclass(frozen=True)
+class SettledInput:
+    """All that an input neuron of LocalSFA has to tell its synapses."""
+
+    u: float
+    x_dot: float  # change of its settled activity
+    feedback: float  # f_j = Σ_i W_ij y_i, which reciprocal synapses bring: assumed
+    guard_feedback: float  # the same from all outputs
+
+
+@dataclass
+class SlowOutput:
+    """All that an output neuron of LocalSFA has, and what it keeps of its own activity."""
+
+    is_guard: bool
+    averages: np.ndarray
+    y: float = 0.0
+    s: float = 0.0  # of its slow weights
+    y_dot: float = 0.0
+
+    def respond(self, y, s, t):
+        """Take the present activity into the averages; only the neuron's own activity is used."""
+        y_before, s_before, self.y, self.s, self.y_dot = self.y, self.s, y, s, y - self.y
+        memory = output_layer.RECENT / (t + output_layer.EARLY)
+        for i, value in enumerate([(y**2 + y_before**2) / 2, (y - y_before) ** 2, y * s, s**2, (s - s_before) ** 2]):
+            self.averages[i] += memory * (value - self.averages[i])
+        ratio = self.averages[2] / self.averages[3]
+        e, e_before = y - ratio * s, y_before - ratio * s_before
+        for i, value in ((5, (e**2 + e_before**2) / 2), (6, (e - e_before) ** 2)):
+            self.averages[i] += memory * (value - self.averages[i])
+
+    def rates(self, t, m):
+        """Return η and θ."""
+        delta, gap = output_layer.slowness_and_gap(self.averages)
+        return output_layer.rate(delta, gap, t, m), output_layer.HOMEOSTASIS * delta
+
+
+def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumptions(X):
+    """The assumptions are the feedback f, and one sum per layer for divisive normalisation."""
+    U, k = (X - X.mean(axis=0)) / X.std(axis=0), 1
+    m, starts = U.shape[1], np.zeros(len(U), bool)
+    starts[0] = True
+    state = fast_local.initial_state(k, m, 1, float, np.random.RandomState(0))
+    fast_local.learn(U[:1].copy(), starts[:1], np.inf, k, False, state)
+    outputs = [
+        SlowOutput(i >= k, state.averages[i].copy(), state.y_prev[0, i], state.s_prev[0, i])
+        for i in range(len(state.W))
+    ]
+    for row in range(1, len(U)):
+        L, W, W_slow, x_before = state.L.copy(), state.W.copy(), state.W_slow.copy(), state.x_prev[0].copy()
+        fast_local.learn(U[row : row + 1].copy(), starts[row : row + 1], np.inf, k, False, state)
+        t, u = row + 1, U[row]
+        # lateral synapses of the input layer: both neurons own u; the settled activity x̃ is where Lx̃ = u
+        rho = LATERAL_SHARE / (t + LATERAL_SHARE * m)
+        dL = [[rho * (post * pre - L[i, j]) for j, pre in enumerate(u)] for i, post in enumerate(u)]
+        np.testing.assert_allclose(state.L, L + dL, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(state.L @ state.x_prev[0], u, rtol=1e-6, atol=1e-8)
+        y = W @ u
+        inputs = [
+            SettledInput(*values) for values in zip(u, state.x_prev[0] - x_before, y[:k] @ W[:k], y @ W, strict=True)
+        ]
+        change = float((u - U[row - 1]) @ (state.x_prev[0] - x_before))  # assumed: one sum over the input layer
+        power = float(y @ y)  # assumed: one sum over the outputs
+        dW = np.empty_like(W)
+        for i, post in enumerate(outputs):
+            post.respond(y[i], W_slow[i] @ u, t)
+            eta, theta = post.rates(t, m)
+            g, g_home = (1 / (1 + output_layer.DIVISION * x) for x in (eta * change, eta * theta * power))
+            for j, pre in enumerate(inputs):
+                f = pre.guard_feedback if post.is_guard else pre.feedback
+                dW[i, j] = 2 * eta * (theta * g_home * (W[i, j] - post.y * f) - g * post.y_dot * pre.x_dot)
+        np.testing.assert_allclose(state.W, W + dW, rtol=1e-8, atol=1e-11)
+        slow = output_layer.SLOW / (t + output_layer.SLOW)  # the slow copy of a synapse follows that synapse
+        np.testing.assert_allclose(state.W_slow, W_slow + slow * (state.W - W_slow), rtol=1e-8, atol=1e-11)
 
 
 def unexplained(changes, own):

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import biosfa
-from biosfa import SFA, Annealed, BioSFA, InverseTime, ModelFileError, OnlineSFA, QuadraticExpansion
+from biosfa import SFA, Annealed, BioSFA, InverseTime, LocalSFA, ModelFileError, OnlineSFA, QuadraticExpansion
 from biosfa.estimators import to_model
 from biosfa.io import model_file
 from tests.conftest import posix, slow_mixture
@@ -31,6 +31,8 @@ MODELS = {
         16, n_delays=5, expansion=QuadraticExpansion(), dtype=np.float32, random_state=np.random.RandomState(0)
     ),
     "online": OnlineSFA(2, random_state=0),
+    "local": LocalSFA(2, random_state=0),
+    "local-forgetful": LocalSFA(3, n_delays=2, forget=80, dtype=np.float32),
     "online-large": OnlineSFA(4, n_delays=3, expansion="quadratic", whitening_rank=5, forget=80),
     "reversible": BioSFA(2, rule="reversible", learning_rate=Annealed(1e-3, 100.0), dynamics="euler", center=False),
     "interneuron": BioSFA(3, rule="interneuron", random_state=0),

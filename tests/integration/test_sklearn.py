@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from biosfa import SFA, BioSFA, CuBICA, OfflineBioSFA, OnlineSFA, QuadraticExpansion, TimeEmbedding
+from biosfa import SFA, BioSFA, CuBICA, LocalSFA, OfflineBioSFA, OnlineSFA, QuadraticExpansion, TimeEmbedding
 from biosfa.metrics import slowness
 from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
 
@@ -38,6 +38,8 @@ def expected_failures(estimator):
         BioSFA(rule="nonnegative"),
         OnlineSFA(),
         OnlineSFA(n_components=1, whitening_rank=2, forget=50, dtype=np.float32),
+        LocalSFA(),
+        LocalSFA(n_components=1, forget=50, dtype=np.float32),
         OfflineBioSFA(max_iter=50),
         IncrementalSFA(),
         OnlineGEV(),

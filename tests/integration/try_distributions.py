@@ -17,7 +17,7 @@ import biosfa
 assert "site-packages" in biosfa.__file__, biosfa.__file__
 rng = np.random.default_rng(0)
 X = np.column_stack([np.sin(np.arange(1000) / 50), rng.standard_normal((1000, 3))]) @ rng.standard_normal((4, 4))
-for learner in (biosfa.SFA(2), biosfa.OnlineSFA(2), biosfa.BioSFA(2)):
+for learner in (biosfa.SFA(2), biosfa.OnlineSFA(2), biosfa.LocalSFA(2), biosfa.BioSFA(2)):
     assert learner.fit(X).transform(X).shape == (1000, 2)
 np.savetxt("recording.csv", X, delimiter=",", header="a,b,c,d", comments="")
 print("biosfa", biosfa.__version__)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from biosfa.kernels.fast_local import output_layer as outputs_of
+from biosfa.kernels.fast_local import state as inputs_of
 from biosfa.kernels.local import LEAST_INHIBITION, LOOK_BACK, WINDOWS
 from biosfa.kernels.natural import network as natural
 from biosfa.typing import BoolArray, Float64Array, FloatArray
@@ -265,6 +267,82 @@ def learn_natural(
         S=_forgetful_mean(np.array(currents), np.array(rho), np.ones(n * P, bool)),
         D=_forgetful_mean(np.array(differences), np.array(rho), np.array(has_difference)),
     )
+
+
+@dataclass
+class FastLocalResult:
+    """What the local and fast network leaves behind."""
+
+    L: Float64Array
+    W: Float64Array
+    W_slow: Float64Array
+    X: Float64Array  # (n, m) settled activities
+    Y: Float64Array  # (n, K) outputs
+    eta: Float64Array  # (K,) the last rates
+
+
+def learn_fast_local(
+    U: Float64Array, W: Float64Array, k: int, *, starts: BoolArray, n_streams: int = 1, window: float = np.inf
+) -> FastLocalResult:
+    """The local and fast network, see :mod:`biosfa.kernels.fast_local`.
+
+    Parameters
+    ----------
+    U : (n, m)
+        Inputs of unit variance. The P streams of a step follow one another.
+    W : (K, m)
+        Weights to begin with; not changed.
+    k : int
+        Outputs; the others are guards.
+    starts : (n,)
+        Rows that begin an episode.
+    n_streams : int
+        P.
+    window : float
+        Samples that averages count.
+    """
+    K, m = W.shape
+    L, W, W_slow = np.eye(m), W.copy(), W.copy()
+    X, Y, Y_slow = np.zeros_like(U), np.zeros((len(U), K)), np.zeros((len(U), K))
+    power, change, product, slow_power, slow_change, rest_power, rest_change = np.zeros((7, K))
+    eta = np.zeros(K)
+    for i, u in enumerate(U):
+        t = min(i + 1, window)
+        L += inputs_of.LATERAL_SHARE / (t + inputs_of.LATERAL_SHARE * m) * (np.outer(u, u) - L)
+        X[i], Y[i], Y_slow[i] = np.linalg.solve(L, u), W @ u, W_slow @ u
+        if not starts[i]:
+            before = i - n_streams
+            u_before, x_before, y_before, s_before = (
+                (array[before] if before >= 0 else np.zeros_like(array[0])) for array in (U, X, Y, Y_slow)
+            )
+            u_dot, x_dot, y_dot, s_dot = u - u_before, X[i] - x_before, Y[i] - y_before, Y_slow[i] - s_before
+            recent = outputs_of.RECENT / (t + outputs_of.EARLY)
+            power += recent * ((Y[i] ** 2 + y_before**2) / 2 - power)
+            change += recent * (y_dot**2 - change)
+            product += recent * (Y[i] * Y_slow[i] - product)
+            slow_power += recent * (Y_slow[i] ** 2 - slow_power)
+            slow_change += recent * (s_dot**2 - slow_change)
+            share = product / slow_power
+            e, e_before = Y[i] - share * Y_slow[i], y_before - share * s_before
+            rest_power += recent * ((e**2 + e_before**2) / 2 - rest_power)
+            rest_change += recent * ((e - e_before) ** 2 - rest_change)
+            delta = np.clip(change / power, outputs_of.DELTA_MIN, outputs_of.DELTA_MAX)
+            fluctuates = rest_power > outputs_of.LEAST_FLUCTUATION * power
+            gap = np.zeros(K)
+            gap[fluctuates] = (rest_change / np.maximum(rest_power, 1e-300) - slow_change / slow_power)[fluctuates]
+            decay = np.clip(
+                np.maximum(outputs_of.GAP_SHARE * gap, outputs_of.DELTA_SHARE * delta),
+                outputs_of.DECAY_MIN,
+                outputs_of.DECAY_MAX,
+            )
+            eta, theta = 1 / (outputs_of.FIRST_RATE * m + decay * t), outputs_of.HOMEOSTASIS * delta
+            slow = -2 * eta / (1 + outputs_of.DIVISION * eta * (u_dot @ x_dot)) * y_dot
+            home = 2 * eta * theta / (1 + outputs_of.DIVISION * eta * theta * (Y[i] @ Y[i]))
+            f, f_guards = W[:k].T @ Y[i, :k], W.T @ Y[i]
+            feedback = np.stack([f if j < k else f_guards for j in range(K)])
+            W += np.outer(slow, x_dot) + home[:, None] * (W - Y[i][:, None] * feedback)
+        W_slow += outputs_of.SLOW / (t + outputs_of.SLOW) * (W - W_slow)
+    return FastLocalResult(L, W, W_slow, X, Y, eta)
 
 
 def _gram_schmidt(rows: Float64Array) -> Float64Array:

@@ -56,7 +56,7 @@ class FastLocalNetwork(Network):
         state, scale = self.state, self.units.scale
         components = read_out(self.k, state, state.W_slow, LEAST_SHARE).components
         # the moments belong to earlier weights; L has the variance of the present ones
-        variance = np.einsum("ij,jl,il->i", components, state.L, components)
+        variance = ((components @ state.L) * components).sum(axis=1)
         components = components * reciprocal(np.sqrt(variance))[:, None] * scale
         return components.astype(precision_for(components, self.dtype))
 

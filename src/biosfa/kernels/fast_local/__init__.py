@@ -1,7 +1,19 @@
 """A network with local rules that learns as fast as the natural gradient; docs/inside/local-and-fast.md derives it."""
 
-from biosfa.kernels.fast_local.network import advance, invert, rates
+from biosfa.kernels.fast_local.input_layer import PRIVATE_NOISE, add_private_noise
+from biosfa.kernels.fast_local.network import advance, invert, learn, rates
 from biosfa.kernels.fast_local.output_layer import DIVISION, GUARDS
 from biosfa.kernels.fast_local.state import FastLocalState, initial_state
 
-__all__ = ["DIVISION", "GUARDS", "FastLocalState", "advance", "initial_state", "invert", "rates"]
+__all__ = [
+    "DIVISION",
+    "GUARDS",
+    "PRIVATE_NOISE",
+    "FastLocalState",
+    "add_private_noise",
+    "advance",
+    "initial_state",
+    "invert",
+    "learn",
+    "rates",
+]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from biosfa.kernels.fast_local.input_layer import REFRESH_GROWTH, add_private_noise, relax, settle, settle_each
-from biosfa.kernels.fast_local.output_layer import learn, rate, slowness_and_gap
+from biosfa.kernels.fast_local.output_layer import learn_outputs, rate, slowness_and_gap
 from biosfa.kernels.fast_local.state import FastLocalState, rate_of_lateral_weights
 from biosfa.kernels.jit import jit
 from biosfa.typing import BoolArray, Float64Array
@@ -15,13 +15,19 @@ MANY_COLUMNS = 48
 
 @jit
 def advance(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bool, state: FastLocalState) -> None:
+    """Add private noise to inputs U, in place, and learn from them; see :func:`learn`."""
+    add_private_noise(U, state.count[0])
+    learn(U, starts, window, k, relaxes, state)
+
+
+@jit
+def learn(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bool, state: FastLocalState) -> None:
     """Learn from inputs U of shape (n, m), which are centred and of unit variance; ``state`` is changed in place.
 
-    The P streams of a step follow one another. Private noise is added to U.
+    The P streams of a step follow one another.
     """
     n, m = U.shape
     X, rho = np.empty((BLOCK, m)), np.empty(BLOCK)
-    add_private_noise(U, state.count[0])
     for begin in range(0, n, BLOCK):
         end = min(n, begin + BLOCK)
         block, length = U[begin:end], end - begin
@@ -37,7 +43,7 @@ def advance(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: 
                 settle_each(block, rho, state.L, state.P, state.staleness, X)
             else:
                 settle(block, rho, state.L, state.P, state.staleness, X)
-        learn(
+        learn_outputs(
             block,
             X[:length],
             starts[begin:end],

@@ -46,10 +46,11 @@ SLOW = 6.0
 # Entries of the averages of a neuron: ⟨y²⟩, ⟨ẏ²⟩, ⟨ys⟩, ⟨s²⟩, ⟨ṡ²⟩, ⟨e²⟩, ⟨ė²⟩.
 N_AVERAGES = 7
 TINY = 1e-300  # in place of a power of 0, by which nothing can be divided
+LEAST_FLUCTUATION = 1e-12  # of the power of an output; fluctuations with less are rounding errors and say nothing
 
 
 @jit
-def learn(
+def learn_outputs(
     U: FloatArray,
     X: FloatArray,
     starts: BoolArray,
@@ -167,9 +168,11 @@ def _measure(
 
 @jit
 def slowness_and_gap(averages: Float64Array) -> tuple[float, float]:
-    """The slowness of a neuron, and the gap to the directions into which its weights fluctuate."""
+    """Return the slowness of a neuron, and the gap to the directions into which its weights fluctuate."""
     delta = min(max(averages[1] / (averages[0] + TINY), DELTA_MIN), DELTA_MAX)
-    return delta, averages[6] / (averages[5] + TINY) - averages[4] / (averages[3] + TINY)
+    if averages[5] <= LEAST_FLUCTUATION * averages[0]:
+        return delta, 0.0
+    return delta, averages[6] / averages[5] - averages[4] / (averages[3] + TINY)
 
 
 @jit

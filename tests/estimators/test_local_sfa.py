@@ -1,0 +1,135 @@
+"""LocalSFA: what it reaches, what it withstands, and what each part of the circuit is for."""
+
+import numpy as np
+import pytest
+
+from biosfa import SFA, BioSFA, LocalSFA, OnlineSFA, RankDeficiencyWarning, metrics
+from biosfa.datasets import driven_logistic_map
+from biosfa.kernels import reference
+from biosfa.kernels.fast_local import output_layer, state
+from tests.conftest import deviation, ill_conditioned, slow_mixture
+
+
+def excess(components, X):
+    """Slowness of the span of the components above that of exact SFA, relative to it."""
+    moments = metrics.moments(X)
+    k = len(components)
+    return float(metrics.slowness_error(components, moments) / metrics.slowest(moments, k).sum())
+
+
+def test_learns_ill_conditioned_input_as_fast_as_the_natural_gradient():
+    """The paper's rule hardly learns it."""
+    X = ill_conditioned(100_000, 1e6, seed=3)[1]
+    found = {kind: excess(kind(3, random_state=0).fit(X).components_, X) for kind in (LocalSFA, OnlineSFA, BioSFA)}
+    assert found[LocalSFA] < 0.005
+    assert found[OnlineSFA] < 0.005
+    assert found[BioSFA] > 1.0
+
+
+def test_finds_the_force_behind_a_chaotic_series():
+    """The limits are those that ``make bench-convergence`` asks of every series."""
+    errors = []
+    for seed in range(5, 9):
+        X = driven_logistic_map(100_000, random_state=seed).expanded()
+        moments = metrics.moments(X)
+        net = LocalSFA(1, random_state=0).partial_fit(X[:20_000])
+        early = metrics.slowness_error(net.components_, moments)
+        errors.append((early, metrics.slowness_error(net.partial_fit(X[20_000:]).components_, moments)))
+    assert (np.median(errors, axis=0) < (0.004, 3e-4)).all()
+
+
+@pytest.mark.parametrize("kind", ["duplicates", "sums", "constant"])
+def test_dependent_and_constant_columns_do_no_harm(kind):
+    X = slow_mixture(50_000, times=(200.0, 60.0), n_noise=6, seed=4)[1]
+    extra = {
+        "duplicates": X[:, :3],
+        "sums": np.stack([X[:, :4].sum(axis=1), X[:, 3] - 2 * X[:, 5]], axis=1),
+        "constant": np.tile([3.0, 0.0], (len(X), 1)),
+    }[kind]
+    X = np.hstack([X, extra])
+    net = LocalSFA(2, random_state=0).fit(X)
+    with pytest.warns(RankDeficiencyWarning):
+        exact = SFA(2).fit(X)
+    slowness, least = (metrics.subspace_slowness(each.components_, X) for each in (net, exact))
+    assert slowness < 1.05 * least
+
+
+def test_outliers_do_less_harm_than_to_exact_sfa():
+    X = slow_mixture(50_000, seed=1)[1]
+    spoiled = X.copy()
+    spoiled[10_000, 0] = 1000.0
+    net, exact = LocalSFA(3, random_state=0).fit(spoiled), SFA(3).fit(spoiled)
+    assert excess(net.components_, X) < excess(exact.components_, X)
+
+
+def test_attributes_belong_to_the_circuit():
+    X = slow_mixture(100_000, seed=2)[1] * np.geomspace(1e-3, 1e3, 10)
+    net = LocalSFA(2, random_state=0).fit(X)
+    assert net.W_.shape == net.slow_weights_.shape == (6, 10)  # two outputs and four guards
+    Y = (X - net.mean_) @ net.W_.T
+    power = np.square(Y[-30_000:]).mean(axis=0)
+    np.testing.assert_allclose(power[:2], 0.75, atol=0.15)  # 1 − δ/θ with θ = 4δ
+    scale = np.sqrt(np.diag(net.L_))  # the units come from the first samples alone
+    np.testing.assert_allclose(net.L_ / np.outer(scale, scale), np.corrcoef(X.T), atol=0.05)
+    np.testing.assert_allclose(net.transform(X).std(axis=0), 1.0, atol=0.1)
+
+
+def test_fast_dynamics_give_the_same_network():
+    X = ill_conditioned(1000, 100.0)[1]
+    solved, relaxed = (LocalSFA(2, dynamics=name, random_state=0).fit(X) for name in ("equilibrium", "relax"))
+    assert deviation(relaxed.W_, solved.W_) < 1e-7
+
+
+def test_fixed_points_are_slow_features_of_power_three_quarters():
+    """The mean change E ΔW C^½ = 2η(−VΔ + Θ(I − VVᵀ)V) vanishes there; beside it, only slower directions grow."""
+    delta = np.array([0.01, 0.05, 0.2, 1.0])
+    theta = output_layer.HOMEOSTASIS * delta
+
+    def change(V):
+        k = len(V)
+        return -V * delta + theta[:k, None] * ((np.eye(k) - V @ V.T) @ V)
+
+    V = np.sqrt(0.75) * np.eye(2, 4)
+    np.testing.assert_allclose(change(V), 0.0, atol=1e-15)
+    size = V.size
+    jacobian = np.empty((size, size))
+    for i in range(size):
+        step = np.zeros(size)
+        step[i] = 1e-6
+        jacobian[:, i] = (change(V + step.reshape(V.shape)) - change(V - step.reshape(V.shape))).ravel() / 2e-6
+    assert np.linalg.eigvals(jacobian).real.max() < 1e-9
+    swapped = np.sqrt(0.75) * np.eye(4)[[0, 2]]  # the second output has the third feature
+    theta = output_layer.HOMEOSTASIS * np.array([0.01, 0.2])
+    towards = np.zeros((2, 4))
+    towards[1, 1] = 1e-6
+    assert change(swapped + towards)[1, 1] > 0.1 * 1e-6  # it grows at δ_3 − δ_2
+
+
+LESIONS = {
+    "none": {},
+    "no lateral synapses": {"LATERAL_SHARE": 0.0},
+    "no homeostasis": {"HOMEOSTASIS": 0.0},
+}
+
+
+def test_lesions(monkeypatch):
+    """What breaks without a part of the circuit."""
+    _, X = ill_conditioned(6000, 1e4, seed=5)
+    U = (X - X.mean(axis=0)) / X.std(axis=0)
+    W = np.random.default_rng(0).standard_normal((6, 10)) / np.sqrt(10)
+    starts = np.zeros(len(U), bool)
+    starts[0] = True
+    nets = {}
+    for name, constants in LESIONS.items():
+        with monkeypatch.context() as patch:
+            for constant, value in constants.items():
+                patch.setattr(state if constant == "LATERAL_SHARE" else output_layer, constant, value)
+            nets[name] = reference.learn_fast_local(U, W, 2, starts=starts)
+    found = {name: excess(net.W_slow[:2], U) for name, net in nets.items()}
+    assert found["none"] < 0.5
+    # without L, the network follows the plain gradient, which hardly learns along directions of little variance
+    assert found["no lateral synapses"] > 10 * found["none"]
+    # without homeostasis, the weights decay to nothing
+    assert np.linalg.norm(nets["no homeostasis"].Y[-100:]) < 0.05 * np.linalg.norm(nets["none"].Y[-100:])
+    # without slow weights, the features are read from weights that fluctuate
+    assert excess(nets["none"].W[:2], U) > 1.2 * found["none"]
