@@ -178,7 +178,7 @@ def test_wrong_frames_are_said():
         Learner(OnlineSFA(), passes=0)
     with pytest.raises(ValueError, match="can be saved in a file"):
         Learner(BioSFA(learning_rate=lambda t: 0.1))
-    with pytest.raises(ValueError, match="learns with OnlineSFA or BioSFA"):
+    with pytest.raises(ValueError, match="learns with one of OnlineSFA, LocalSFA, BioSFA"):
         Learner(SFA())
     for unfit in ({"pca": 3}, {"expansion": "quadratic"}, {"n_delays": 2}, {"n_epochs": 2}, {"missing": "break"}):
         with pytest.raises(ValueError, match=f"{next(iter(unfit))}=.* cannot be used in a hierarchy"):

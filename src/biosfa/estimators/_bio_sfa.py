@@ -107,7 +107,8 @@ class BioSFA(NetworkEstimator):
 
     See Also
     --------
-    OnlineSFA : Learns online by the natural gradient. It needs a hundred times fewer samples, but is not local.
+    LocalSFA : Another network with local rules. It needs a hundred times fewer samples, and feedback.
+    OnlineSFA : Learns online by the natural gradient. It needs as few samples as LocalSFA, but is not local.
     SFA : The exact solution, at a cost of O(m²) per sample.
 
     References

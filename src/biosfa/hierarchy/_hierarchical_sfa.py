@@ -39,10 +39,11 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     layers : sequence of Layer
         The layers from the bottom to the top.
-    solver : {"online", "bio", "exact", "random"}, default="online"
-        How the steps learn. "online" and "bio" learn online with the :class:`Learner` of each step; every module is a
-        parallel stream. If a layer has no learner, "online" uses :class:`biosfa.OnlineSFA` and "bio" uses
-        :class:`biosfa.BioSFA`. "exact" is exact SFA. "random" gives random features, as a control.
+    solver : {"online", "local", "bio", "exact", "random"}, default="online"
+        How the steps learn. "online", "local" and "bio" learn online with the :class:`Learner` of each step; every
+        module is a parallel stream. If a layer has no learner, they use :class:`biosfa.OnlineSFA`,
+        :class:`biosfa.LocalSFA` and :class:`biosfa.BioSFA`. "exact" is exact SFA. "random" gives random features, as a
+        control.
     clip : float, default=5.0
         Features of every step are clipped to the range from −clip to clip. They have about unit variance.
     memory_budget : float, default=1e9

@@ -29,7 +29,7 @@ class Learner:
 
     Parameters
     ----------
-    estimator : OnlineSFA or BioSFA
+    estimator : OnlineSFA, LocalSFA or BioSFA
         An estimator that is not fitted; the step learns with a copy of it. The hierarchy sets ``n_components``,
         ``dtype`` and ``random_state``. The parameters ``pca``, ``expansion``, ``n_delays``, ``n_epochs`` and
         ``missing`` must have their defaults, because the hierarchy prepares the input itself.
@@ -50,7 +50,7 @@ class Learner:
     def __post_init__(self) -> None:
         check_count("passes", self.passes)
         if type(self.estimator) not in LEARNERS.values():
-            raise ValueError(f"a step of a hierarchy learns with {' or '.join(LEARNERS)}; got {self.estimator!r}")
+            raise ValueError(f"a step of a hierarchy learns with one of {', '.join(LEARNERS)}; got {self.estimator!r}")
         for name, value in FIXED.items():
             if getattr(self.estimator, name) != value:
                 raise ValueError(
@@ -105,7 +105,7 @@ class Layer:
     n_reduced : int, default=32
         Number of features of the linear step.
     linear : Learner, optional
-        Learner of the linear step, for ``solver="online"`` and ``solver="bio"``. By default that of the solver.
+        Learner of the linear step, for the solvers that learn online. By default that of the solver.
     quadratic : Learner, optional
         Learner of the quadratic step, in the same way.
 

@@ -25,6 +25,7 @@ COLORS = {
     "foldiak": "#8c8c8c",
     "auto": "#d98a1f",
     "online": "#c0267e",
+    "local": "#e8a80c",
     "exact": "#222222",
     "force": "#d1342f",
     "series": "#111111",

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from biosfa.estimators import SFA, BioSFA, OnlineSFA, SlowFeatureEstimator
+from biosfa.estimators import SFA, BioSFA, LocalSFA, OnlineSFA, SlowFeatureEstimator
 from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
 from biosfa.typing import Float64Array
 
@@ -32,6 +32,12 @@ CONTESTANTS: dict[str, Contestant] = {
         "OnlineSFA",
         lambda k, seed: OnlineSFA(k, random_state=seed),
         remark="Follows the natural gradient; it learns C_xx from the stream.",
+    ),
+    "local": Contestant(
+        "LocalSFA",
+        lambda k, seed: LocalSFA(k, random_state=seed),
+        local="yes, with feedback",
+        remark="Lateral synapses among the inputs, and feedback through reciprocal synapses.",
     ),
     "bio-sfa": Contestant(
         "Bio-SFA",
