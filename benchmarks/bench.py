@@ -48,7 +48,7 @@ def verdict(value: float, target: float, *, at_least: bool) -> str:
 
 
 def kernels(m: int, k: int, dtype: type) -> dict[str, float]:
-    """Microseconds a sample: the NumPy loop, both kernels, and the two matrix products that no kernel can avoid."""
+    """Microseconds per sample: the NumPy loop, both kernels, and the two matrix products that no kernel can avoid."""
     rng = np.random.default_rng(0)
     n = 100_000 if m == 14 else 4096
     X = rng.standard_normal((n, m)).astype(dtype)
@@ -83,7 +83,7 @@ def kernels(m: int, k: int, dtype: type) -> dict[str, float]:
 
 def bench_kernels() -> None:
     targets = {(14, 1, np.float64): {"loop": 500}, (2144, 49, np.float32): {"loop": 50, "floor": 1.6}}
-    row("kernel, centring and readout included", "µs a sample", "× NumPy loop", "× floor")
+    row("kernel, centring and readout included", "µs per sample", "× NumPy loop", "× floor")
     for m, k in ((14, 1), (560, 32), (2144, 49)):
         for dtype in (np.float32, np.float64):
             times = kernels(m, k, dtype)
@@ -133,7 +133,7 @@ def bench_estimator() -> None:
     times = best_times({"bare": bare, "chunked": in_chunks, "learn_one": one_by_one, "loop": loop})
     per_row = {"bare": 200_000, "chunked": 200_000, "learn_one": 2000, "loop": 2000}
     rates = {name: seconds / per_row[name] * 1e6 for name, seconds in times.items()}
-    row("estimator at (14, 1)", "µs a sample", "ratio", "target")
+    row("estimator at (14, 1)", "µs per sample", "ratio", "target")
     row("bare kernel", f"{rates['bare']:.4g}")
     ratio = rates["chunked"] / rates["bare"]
     row(
@@ -150,7 +150,7 @@ def bench_estimator() -> None:
 def bench_online() -> None:
     """The natural-gradient form beside the local rule's bare kernel, and what exact SFA costs."""
     n = 6400
-    row("OnlineSFA", "µs a sample", "× plain kernel", "target")
+    row("OnlineSFA", "µs per sample", "× plain kernel", "target")
     for m, k, dtype, rank, target in ((14, 1, np.float64, "full", None), (2144, 49, np.float32, 32, 3.0)):
         X = np.random.default_rng(0).standard_normal((n, m)).astype(dtype)
         starts, eta = np.zeros(n, bool), np.full(n, ETA)
@@ -189,7 +189,7 @@ def bench_images() -> None:
 
     times = best_times({"bare": bare, "pipeline": pipeline}, rounds=5)
     ratio = times["pipeline"] / times["bare"]
-    row("moving images at (2144, 49), float32", "µs a sample", "ratio", "target")
+    row("moving images at (2144, 49), float32", "µs per sample", "ratio", "target")
     row("bare kernel", f"{times['bare'] / n * 1e6:.3g}")
     row(
         "frames, PCA, expansion, network",

@@ -48,7 +48,8 @@ def main() -> None:
 
     count = (CHUNKS - 1) * ROWS
     print(
-        f"learned from {count:,} samples of 10 channels in {learning:.2f} s ({learning / count * 1e9:.0f} ns a sample)"
+        f"learned from {count:,} samples of 10 channels in {learning:.2f} s "
+        f"({learning / count * 1e9:.0f} ns per sample)"
     )
     for name, values in (("Bio-SFA", net.delta_values_), ("exact SFA", exact.delta_values_)):
         print(f"slowness, {name:<10}", "  ".join(f"{value:.2e}" for value in values))

@@ -115,7 +115,7 @@ class GiveAwayWarning(UserWarning):
 
 
 class AbsentDataWarning(UserWarning):
-    """Parts of a Zarr store are not stored, and are read as its fill value. A copy may be incomplete.
+    """Some chunks of a Zarr array are absent, so they are read as its fill value. The store may be an incomplete copy.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def check_samples(
     """Return X as a finite, C-contiguous float64 or float32 array of shape (n_samples, n_features).
 
     NaN is an error unless ``allow_nan``. An array that already has this form skips the slower checks of scikit-learn.
-    With ``n_streams``, the rows of parallel streams take turns: one row per stream for each step.
+    With ``n_streams``, X has the rows of parallel streams: for each step, one row per stream.
     """
     plain = (
         not reset
@@ -78,9 +78,9 @@ def _refuse_times(X: Any) -> None:
     elif hasattr(X, "dtypes") and hasattr(X, "columns"):  # pandas
         kinds = {name: kind for name, kind in zip(X.columns, X.dtypes, strict=True) if kind.kind in "mM"}
     elif getattr(getattr(X, "dtype", None), "kind", "") in "mM" and hasattr(X, "dtype"):
-        raise ValueError(f"X holds {X.dtype}, which cannot be samples: give times as numbers, or leave them out")
+        raise ValueError(f"X holds {X.dtype}, but samples must be numbers: give times as numbers, or leave them out")
     for name, kind in kinds.items():
-        raise ValueError(f"column {name!r} of X holds {kind}, which cannot be samples: leave it out")
+        raise ValueError(f"column {name!r} of X holds {kind}, but samples must be numbers: leave it out")
 
 
 def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: IntArray | None) -> Any:

@@ -137,7 +137,7 @@ def test_only_zarr_arrays_are_replaced_by_zarr_arrays(command, refused, place):
     Path("folder.npy").mkdir()
     before = content(place)
     for name in ("mine.zarr", "empty.zarr", "group.zarr", "damaged.zarr"):
-        assert f"{name} is a folder that is no Zarr array" in refused("transform", "m", "x.npy", "--out", name)
+        assert f"{name} is a folder that is not a Zarr array" in refused("transform", "m", "x.npy", "--out", name)
     assert "shared.zarr is a folder that holds 'thesis.tex'" in refused(
         "transform", "m", "x.npy", "--out", "shared.zarr"
     )

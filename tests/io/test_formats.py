@@ -107,7 +107,7 @@ def test_other_things_that_are_wrong_with_files(tmp_path, X, folder):
     pd.DataFrame({"x": [1.0, 2.0], "word": ["a", "b"]}).to_parquet(tmp_path / "words.parquet")
     (tmp_path / "empty").mkdir()
     wrong = {
-        "two.npz": "has several arrays, or none: say which, as in .*two.npz::NAME; it has a, b",
+        "two.npz": "must have one array, or you must choose one, as in .*two.npz::NAME; it has a, b",
         "two.npz::c": "has no array 'c'; it has a, b",
         "cube.npy": r"shape \(2, 3, 4\)",
         "complex.npy": "complex128, not real",

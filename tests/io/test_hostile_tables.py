@@ -154,7 +154,7 @@ def test_names_of_files_and_arrays_do_not_break_the_line(tmp_path):
 
 def test_long_floats_that_are_too_large_are_infinite(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[1.0], [2.0], [np.longdouble("1e400")]], np.longdouble))
-    refused(tmp_path / "x.npy", r"row 2, column 'x0': inf, which is no measurement")
+    refused(tmp_path / "x.npy", r"row 2, column 'x0': inf, which is not a finite number")
 
 
 def test_attributes_and_shapes_of_hdf5_that_are_none(tmp_path):

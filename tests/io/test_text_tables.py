@@ -22,7 +22,7 @@ from tests.io.conftest import good_rows, joined
         ("1,2\n3,warm\n", r"x\.csv, line 2, column 1: 'warm' is not a number"),
         ("a,b\n1,2\n3,NaN\n", r"x\.csv, line 3, column 'b': nan\. missing=\"break\""),
         ("a,b\n1,2\n3,\n", r"x\.csv, line 3, column 'b': nan"),
-        ("a,b\n1,-inf\n", r"x\.csv, line 2, column 'b': -inf, which is no measurement"),
+        ("a,b\n1,-inf\n", r"x\.csv, line 2, column 'b': -inf, which is not a finite number"),
         ("a,a\n1,2\n", r"x\.csv has several columns named 'a'"),
         ("a,b\r1,2\r3,warm\r5,6\r", r"x\.csv, line 3, column 'b': 'warm' is not a number"),
         ("a,b\r1,2\r3,4,5\r", r"x\.csv, line 3: 3 columns where 2 are expected"),
@@ -86,7 +86,7 @@ def test_blocks_of_nothing_do_not_end_a_file(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("bad", "message"),
-    [("1,ERR", "'ERR' is not a number"), ("1,2,3", "3 columns where 2"), ("1,", "nan"), ("1,inf", "no measurement")],
+    [("1,ERR", "'ERR' is not a number"), ("1,2,3", "3 columns where 2"), ("1,", "nan"), ("1,inf", "not a finite")],
 )
 @pytest.mark.parametrize("n_good", [1, 2000])
 def test_every_good_line_before_a_bad_one_is_given(bad, message, n_good, tmp_path):

@@ -28,7 +28,7 @@ class FiringMaps:
     Attributes
     ----------
     responses : array of shape (k, rows, columns, headings)
-        Signs are chosen such that the strongest mean response of each unit is positive.
+        The responses. Their signs are chosen so that the strongest mean response of each unit is positive.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class FiringMaps:
         return single & (self.s_pos > LEAST_S_POS)
 
     def summary(self) -> dict[str, Any]:
-        """Return the number of place units, and medians over units."""
+        """Return the number of place units, and medians of the other measures over the units."""
         return {
             "place_units": int(np.count_nonzero(self.is_place_unit)),
             "s_pos_median": float(np.median(self.s_pos)),

@@ -135,7 +135,8 @@ def optimal_stimulus(form: QuadraticForm, radius: float) -> Stimulus:
     -----
     The maximum solves (λI − H)x = f, where λ is at least the largest eigenvalue μ of H. Then ‖x‖ = r is one equation
     for λ. Its solution is in [μ + ‖α‖/r, μ + ‖f‖/r], where α is the part of f along the leading eigenvectors. In the
-    hard case α is 0, and x may be too short at λ = μ. Then a step along any leading eigenvector gives it its length.
+    hard case α is 0, and x may be too short at λ = μ. Then a step along any leading eigenvector brings x to the length
+    r.
 
     Examples
     --------

@@ -41,7 +41,7 @@ def slow_mixture(
 ) -> SlowMixture:
     """Mix slow Gaussian sources with white noise by a random rotation.
 
-    The correlation of a source with itself decays exponentially in time.
+    The autocorrelation of each source decays exponentially in time.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def head_direction(
 ) -> HeadDirection:
     """Make a random walk of a direction φ, and mix its harmonics cos nφ and sin nφ with white noise.
 
-    Slow feature analysis finds the harmonics, in pairs. Outputs that cannot be negative divide the circle among
-    themselves.
+    Slow feature analysis finds the harmonics, in pairs. If the outputs cannot be negative, each output responds to one
+    range of directions.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     @property
     def expansion_(self) -> Any:
-        """The fitted expansion, or None. :func:`load` needs it if it is a transformer of your own."""
+        """The fitted expansion, or None. If you wrote the transformer, pass it to :func:`load`."""
         return self._signal.transformer
 
     @property
@@ -290,7 +290,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self.mean_, self.components_
 
     def transform_chunks(self, stream: Stream) -> Iterator[FloatArray]:
-        """Yield the slow features of a stream chunk by chunk, one row per row of the input.
+        """Yield the slow features of a stream chunk by chunk, one row for each row of the input.
 
         Rows without features are NaN: rows with a missing sample, and the first ``n_delays`` − 1 rows of an episode.
 
@@ -341,7 +341,9 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self.fit(X, lengths=lengths).transform(X, lengths=lengths)
 
     def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
-        """Return minus the mean slowness of the features of X at the lag of the model. Greater is better.
+        """Return the mean slowness of the features of X times −1, so that greater is better.
+
+        Differences are taken over the lag of the model.
 
         Raises
         ------
@@ -404,7 +406,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
-        """Return the model that :meth:`save` wrote; ``parameters`` replace those that it was saved with."""
+        """Return the model that :meth:`save` wrote; ``parameters`` replace the saved parameters."""
         return load_as(cls, path, **parameters)
 
     @abstractmethod

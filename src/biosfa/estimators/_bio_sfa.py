@@ -38,8 +38,8 @@ class BioSFA(NetworkEstimator):
           ΔW = 2η(2ȳ − a)xᵀ. Only the postsynaptic neuron needs a memory of its last value.
         - "interneuron" lets the outputs inhibit one another through k interneurons z = Lᵀy, so that a − Lz = 0 and
           M = LLᵀ. The rule is ΔL = (η/2τ)(yzᵀ − L). The fixed points are those of Algorithm 1.
-        - "nonnegative" keeps y ≥ 0. The outputs, see :meth:`neural_output`, are then not white: each responds to a
-          part of the space of slow features. There may be more outputs than columns. :meth:`transform` gives slow
+        - "nonnegative" keeps y ≥ 0. The outputs (see :meth:`neural_output`) are then not white. Each output responds to
+          a part of the space of slow features. There may be more outputs than columns. :meth:`transform` gives slow
           features of the same weights, but their order and slowness are only approximate.
     pca : int, optional
         Reduce the samples to this number of principal components, each of unit variance. :meth:`fit` computes them in
@@ -65,8 +65,8 @@ class BioSFA(NetworkEstimator):
         Number of recent samples that count, for streams that change. Means, moments and automatic rates then refer to
         about that many samples. By default the whole stream counts, and automatic rates fall without limit.
     dynamics : {"equilibrium", "euler"}, default="equilibrium"
-        "equilibrium" computes y = M⁻¹a directly. "euler" simulates the neural dynamics until they converge, as the
-        paper's circuit does: the result is the same, but it is slow.
+        "equilibrium" computes y = M⁻¹a directly. "euler" simulates the neural dynamics until they converge, as in the
+        paper's circuit. The result is the same, but the simulation is slow.
     center : bool, default=True
         Whether to subtract the running mean of the expanded signal.
     missing : {"raise", "break"}, default="raise"

@@ -19,14 +19,14 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Independent component analysis by joint diagonalisation of third- and fourth-order cumulants.
 
     CuBICA (Blaschke & Wiskott 2004) whitens the samples. It then rotates pairs of components until the contrast
-    Σ C_iii²/3! + Σ C_iiii²/4! stops growing. There is no nonlinearity, no starting point and no step size to choose. It
-    separates skewed sources as well as heavy- or light-tailed ones. Applied to slow features, it gives place cells.
+    Σ C_iii²/3! + Σ C_iiii²/4! stops growing. You do not have to choose a nonlinearity, a starting point or a step size.
+    It separates skewed sources as well as heavy- or light-tailed ones. Applied to slow features, it gives place cells.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of independent components. Before the rotation, the samples are reduced to this number of principal
-        components, after every column was scaled to unit variance. By default as many as the rank of X.
+        Number of independent components. Every column is first scaled to unit variance. Then the samples are reduced to
+        this number of principal components, and these are rotated. By default the rank of X.
     max_sweeps : int, default=100
         Largest number of sweeps. A sweep rotates every pair of components once.
     tol : float, default=1e-4

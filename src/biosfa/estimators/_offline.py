@@ -43,7 +43,8 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     max_iter : int, default=10000
         Largest number of steps.
     tol : float, default=1e-9
-        Stop when no weight changes by more than this in a step, relative to the largest weight and to the rate.
+        Stop when the largest change of a weight in a step, divided by the largest weight and by the rate, is below this
+        value.
     random_state : int, RandomState or None, default=None
         Seed of the initial W.
 
@@ -107,7 +108,7 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         lengths: ArrayLike | None = None,
         recorder: Recorder | None = None,
     ) -> Self:
-        """Learn from X.
+        """Learn W and M by gradient steps on the covariances of X.
 
         Parameters
         ----------

@@ -118,8 +118,8 @@ class NetworkEstimator(SlowFeatureEstimator):
             Samples that follow those of the last call. A :class:`~biosfa.io.Chunk` has its own ``starts``.
         y : ignored
         lengths : array-like of int, optional
-            Number of rows of each episode in X. All of them are complete: the current episode ends before X, and the
-            last one ends with X. By default X continues the current episode.
+            Number of rows of each episode in X. The current episode ends before X, and the last episode of X ends with
+            X. By default X continues the current episode.
         starts : array-like of bool, optional
             Which rows begin an episode, in place of ``lengths``. The last episode stays open.
         recorder : Recorder, optional

@@ -43,7 +43,7 @@ class OnlineSFA(NetworkEstimator):
     learning_rate : "auto", float, schedule or callable, default="auto"
         η for whitened input: a number, :class:`InverseTime`, :class:`Annealed`, or a function of the update number
         t = 1, 2, … "auto" lowers the rate as samples arrive. It does so more slowly if the features are hardly slower
-        than the directions that come after them.
+        than the next directions.
     step : {"auto", "explicit", "normalized"}, default="auto"
         "explicit" uses η as it is. "normalized" divides the step of each whitened sample z by 1 + 2η‖z‖², so that large
         samples do no harm. "auto" is "normalized" if ``learning_rate`` is "auto", and "explicit" otherwise.

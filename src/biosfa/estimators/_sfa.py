@@ -26,8 +26,8 @@ ILL_CONDITIONED = 1e11
 class SFA(SlowFeatureEstimator):
     """Exact slow feature analysis: the projections of a signal that vary most slowly.
 
-    Solves a generalized eigenproblem: minimise tr VᵀC_ẋẋV subject to VᵀC_xxV = I (Wiskott & Sejnowski 2002). The result
-    is the same whether the data come at once, in chunks, or from several machines (:meth:`merge`).
+    It solves a generalized eigenproblem: minimise tr VᵀC_ẋẋV subject to VᵀC_xxV = I (Wiskott & Sejnowski 2002). The
+    result is the same whether the data come at once, in chunks, or from several machines (:meth:`merge`).
 
     Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
     is called the expanded signal; m is its number of columns. Memory, and time per sample, grow as m². For more than a
@@ -36,7 +36,7 @@ class SFA(SlowFeatureEstimator):
     Parameters
     ----------
     n_components : int, optional
-        Number of features. By default as many as the rank of the expanded signal.
+        Number of features. By default the rank of the expanded signal.
     pca : int, optional
         Reduce the samples to this number of principal components, each of unit variance. Use it before an expansion of
         many columns. :meth:`fit` computes the components in a first pass over the data, :meth:`partial_fit` computes
@@ -49,8 +49,8 @@ class SFA(SlowFeatureEstimator):
     lag : int, default=1
         Distance in time, in samples, between the two samples of a difference.
     ridge : float, default=0.0
-        Solve as if white noise of this variance had been added to the input, in units of the mean variance. It removes
-        slow features of tiny variance.
+        Variance of white noise, as a share of the mean variance. The eigenproblem is solved as if this noise had been
+        added to the input. This removes slow features of tiny variance.
     missing : {"raise", "break"}, default="raise"
         What to do with a sample that contains a NaN. "raise" raises an error that names the sample. "break" skips the
         sample and ends the episode there.
@@ -58,12 +58,13 @@ class SFA(SlowFeatureEstimator):
     Attributes
     ----------
     components_ : array of shape (n_components, m)
-        Directions in the expanded signal, the slowest first. The entry of largest magnitude of each is positive.
+        Directions in the expanded signal, the slowest first. In each direction, the entry of largest magnitude is
+        positive.
     delta_values_ : array of shape (n_components,)
         Slowness δ of each feature: the mean square of its difference, divided by its variance.
     timescales_ : array of shape (n_components,)
-        −lag/ln(1 − δ/2), the correlation time of a feature whose correlation decays exponentially; NaN where δ ≥ 2. It
-        is far too long for a smooth feature: see :func:`biosfa.metrics.periods`.
+        −lag/ln(1 − δ/2), the correlation time of a feature whose correlation decays exponentially; NaN where δ ≥ 2. For
+        a smooth feature this time is far too long: use :func:`biosfa.metrics.periods`.
     mean_ : array of shape (m,)
         Mean of the expanded signal.
     rank_ : int
@@ -199,8 +200,8 @@ class SFA(SlowFeatureEstimator):
             Samples that follow those of the last call. A :class:`~biosfa.io.Chunk` has its own ``starts``.
         y : ignored
         lengths : array-like of int, optional
-            Number of rows of each episode in X. All of them are complete: the current episode ends before X, and the
-            last one ends with X. By default X continues the current episode.
+            Number of rows of each episode in X. The current episode ends before X, and the last episode of X ends with
+            X. By default X continues the current episode.
         starts : array-like of bool, optional
             Which rows begin an episode, in place of ``lengths``. The last episode stays open.
 

@@ -57,7 +57,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     steps_ : list of (Step, Step)
         Mean and components of the linear and the quadratic step of each layer.
     lengths_ : list of int
-        Number of frames of each episode that it was trained on.
+        Number of frames of each episode that the hierarchy was trained on.
     delta_values_ : list of (array, array)
         Slowness δ of the features of both steps of each layer. NaN for the solver "random".
     history_ : list of (Trained, Trained)
@@ -202,7 +202,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return features
 
     def frames_to_learn(self, n_frames: int) -> int:
-        """Return the total of the numbers that ``fit`` passes to ``progress``: frames times passes of all steps."""
+        """Return the number of frames that ``fit`` reports to ``progress``, summed over all passes and steps."""
         return sum(self._passes(layer) for layer in self.layers) * n_frames
 
     @property

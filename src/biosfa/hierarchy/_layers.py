@@ -107,12 +107,12 @@ class Layer:
     linear : Learner, optional
         Learner of the linear step, for the solvers that learn online. By default that of the solver.
     quadratic : Learner, optional
-        Learner of the quadratic step, in the same way.
+        Learner of the quadratic step. By default that of the solver.
 
     Attributes
     ----------
     strides : (int, int)
-        The stride, given or by default.
+        Distance from one field to the next: ``stride``, or half the field if ``stride`` is None.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Layer:
 
     @property
     def strides(self) -> Pair:
-        """The stride, given or by default."""
+        """Distance from one field to the next: ``stride``, or half the field if ``stride`` is None."""
         return self.stride or (max(1, self.field[0] // 2), max(1, self.field[1] // 2))
 
     def tiles(self, shape: Pair) -> Pair:

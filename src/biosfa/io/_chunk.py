@@ -61,7 +61,7 @@ class Position:
 
 
 class Chunk(NamedTuple):
-    """Consecutive samples of a stream, without the rows that are missing. ``partial_fit`` takes it as it is.
+    """Consecutive samples of a stream, without missing rows. You can pass a chunk to ``partial_fit``.
 
     Attributes
     ----------

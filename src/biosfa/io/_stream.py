@@ -68,8 +68,8 @@ class StreamOptions:
 class Stream:
     """Samples from one or several files, read in chunks. :func:`open_stream` opens it.
 
-    ``fit`` of the learners takes it in place of an array. Iterate over it for :class:`Chunk` objects; it can be read
-    several times.
+    You can pass it to ``fit`` of a learner in place of an array. You can iterate over it several times; it yields
+    :class:`Chunk` objects.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Stream:
     n_features : int
         Number of columns of a sample.
     n_rows : int or None
-        Number of rows of all files. None if only reading them would tell, as for text files.
+        Number of rows of all files. None if this is not known before the files are read, as for text files.
     chunk_size : int
         Largest number of rows of a chunk.
 
@@ -126,7 +126,7 @@ class Stream:
 
     @property
     def n_rows(self) -> int | None:
-        """Number of rows of all files, None if only reading them would tell."""
+        """Number of rows of all files. None if this is not known before the files are read."""
         rows = [self._open(index).n_rows for index in range(len(self._sources))]
         return None if None in rows else sum(n for n in rows if n is not None)
 
@@ -256,9 +256,9 @@ class Stream:
             return block.wrong
         value = block.samples[row, column]
         advice = (
-            '. missing="break" (--missing break) leaves such rows out and ends the episode there'
+            '. missing="break" (--missing break) skips such rows and ends the episode there'
             if np.isnan(value)
-            else ", which is no measurement"
+            else ", which is not a finite number"
         )
         where = f"{table.name}, {table.counts} {block.place(row)}, column {quoted(self.feature_names[column])}"
         return Wrong(row, f"{where}: {value}{advice}")
@@ -302,15 +302,15 @@ def open_stream(
 ) -> Stream:
     """Return a stream of samples from files of any size, or from an array or data frame.
 
-    The stream is read in chunks, so that the files need not fit into memory. ``fit`` of the learners takes it in place
-    of an array.
+    The stream is read in chunks, so that the files need not fit into memory. You can pass the stream to ``fit`` of a
+    learner in place of an array.
 
     Parameters
     ----------
     source : path, list of paths, array, or data frame
-        Files: ``.npy``, ``.npz``, CSV (``.csv``, ``.tsv``, ``.txt``), Parquet, HDF5, Zarr. ``FILE::NAME`` is one of
-        several arrays in a file. A folder stands for all files in it. Or an array, or any object that is sliced like
-        one. By default each file is one episode.
+        Files (``.npy``, ``.npz``, text (``.csv``, ``.tsv``, ``.txt``, ``.dat``), Parquet, HDF5 or Zarr), an array, a
+        data frame, or any object that is sliced like an array. ``FILE::NAME`` chooses one of several arrays in a file.
+        A folder stands for all files in it. By default each file is one episode.
     chunk_size : int, optional
         Largest number of rows of a chunk. By default a chunk has about 8 MB.
     columns : list of str or int, optional
@@ -318,8 +318,8 @@ def open_stream(
     time : str or int, optional
         Name or number of the column of time. A place where time jumps or goes back is a gap.
     max_step : float, optional
-        Longest step in time that is not a gap, in the units of the column, or in seconds if it holds dates. By default
-        1.5 times the median step of the first chunk.
+        Longest step in time that is not a gap. It is in the units of the column, or in seconds if the column has dates.
+        By default 1.5 times the median step of the first chunk.
     episodes : int, list of int, or str, optional
         Where episodes begin: the number of rows of every episode, a list with the number of rows of each, or the name
         of a column whose value changes from one episode to the next.
@@ -327,7 +327,7 @@ def open_stream(
         What to do about gaps, that is rows with a NaN and jumps in time. "raise" raises an error that names the place.
         "break" ends the episode there, and skips rows with a NaN.
     joined : bool, default=False
-        Whether each file continues the one before it, in place of beginning an episode.
+        Whether each file continues the episode of the file before it. By default each file begins an episode.
     header : bool, optional
         Whether the first line of text files has the names of the columns. By default its cells decide: words are names;
         numbers, dates and marks of missing values are a sample.

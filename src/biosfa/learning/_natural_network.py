@@ -23,7 +23,7 @@ PIECE_BYTES = 2**20
 class NaturalNetwork(Network):
     """Bio-SFA on whitened input; see :mod:`biosfa.kernels.natural`."""
 
-    advice = "Give more samples, use forget= for a stream that changes, and look for outliers"
+    advice = "Give more samples, set forget if the stream changes, and look for outliers"
 
     def __init__(
         self,

@@ -13,8 +13,8 @@ class Recorder:
     """Records the weights W and M of a network at some of its updates, by default at log-spaced ones.
 
     Pass it to ``fit`` or ``partial_fit`` of :class:`BioSFA` or :class:`OnlineSFA`, or to ``fit`` of
-    :class:`OfflineBioSFA`. Use one recorder per network, the same one for all chunks of a stream. It costs time only at
-    the updates that it records.
+    :class:`OfflineBioSFA`. Use one recorder per network, the same one for all chunks of a stream. Recording takes time
+    only at the recorded updates.
 
     Parameters
     ----------

@@ -23,9 +23,9 @@ class InverseTime:
     Parameters
     ----------
     a : float
-        Inverse of the rate at the beginning. The paper has 1e4.
+        Inverse of the rate at the beginning. The paper uses 1e4.
     b : float
-        Growth of the inverse rate per update. 0 gives a constant rate. The paper has 1e-4.
+        Growth of the inverse rate per update. 0 gives a constant rate. The paper uses 1e-4.
 
     Examples
     --------
@@ -53,9 +53,9 @@ class Annealed:
     Parameters
     ----------
     alpha : float
-        Rate α at the beginning. The paper has 5e-6.
+        Rate α at the beginning. The paper uses 5e-6.
     beta : float
-        Number of updates β after which the rate has halved. The paper has 5e6.
+        Number of updates β after which the rate has halved. The paper uses 5e6.
 
     Examples
     --------

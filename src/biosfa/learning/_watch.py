@@ -42,13 +42,13 @@ class Watch:
     constraint_error : float
         How far the outputs are from white: ‖⟨yyᵀ⟩ − I‖²/k. 0 means white. NaN for outputs that cannot be negative.
     excess : float
-        How much faster the features are than those of exact SFA on the same pairs. 0.2 means that the sum of their
-        δ is 20% larger. NaN for more than 512 columns, or fewer than 3 samples per column.
+        How much faster the features are than those of exact SFA on the same pairs. 0.2 means that the sum of their δ
+        values is 20% larger. NaN for more than 512 columns, or fewer than 3 samples per column.
     change : float
-        How much faster the features were with the weights of a quarter of the stream ago, measured in the same way. NaN
-        if the stream is short.
+        How much faster the features were with the weights that the network had a quarter of the stream ago, measured in
+        the same way. NaN if the stream is short.
     learning_rate : float
-        η of the last update. For the normalised step, η as it applies to a sample of mean power.
+        η of the last update. For the normalised step, the effective η for a sample of mean power.
     warning : str or None
         The problem and what to do about it, or None if there is no problem.
 
@@ -111,9 +111,13 @@ def _warning(network: Network, constraint_error: float, excess: float, change: f
     if constraint_error > FAR_FROM_WHITE:
         found = f"the outputs are far from white (constraint error {constraint_error:.2g})"
     elif excess > FASTER_THAN_EXACT:
-        found = f"exact SFA finds slower features in recent samples (slowness is {excess:.0%} larger here)"
+        found = (
+            f"exact SFA finds slower features in recent samples (the sum of δ of this network is {excess:.0%} larger)"
+        )
     elif change > STILL_CHANGING:
-        found = f"the features are still becoming slower (slowness was {change:.0%} larger a quarter of the stream ago)"
+        found = (
+            f"the features are still becoming slower (the sum of δ was {change:.0%} larger a quarter of the stream ago)"
+        )
     else:
         return None
     return f"{found}: the network has not converged, or the stream has changed. {network.advice}"

@@ -23,8 +23,8 @@ class FoldiakTrace(OnlineRival):
     input should be sparse and of the order of 1; otherwise one unit may win for all samples.
 
     The units cannot be linear: for y = wᵀx and input of mean 0, the trace has mean 0, nothing limits w, and the rule
-    diverges. If x is replaced by x̄, and the decay ȳw by ax, which whitens, the rule becomes that of Bio-SFA with one
-    unit, ΔW = 2η(ȳx̄ − ax).
+    diverges. Two changes turn the rule into that of Bio-SFA with one unit, ΔW = 2η(ȳx̄ − ax): replace x by x̄, and
+    replace the decay ȳw by ax, which whitens.
 
     Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
     is called the expanded signal; m is its number of columns.
@@ -36,7 +36,7 @@ class FoldiakTrace(OnlineRival):
     trace : {"decay", "sum"}, default="decay"
         "decay" is Földiák's trace. "sum" is ȳ_t = y_t + y_{t−1}, as Lipshutz et al. quote it.
     trace_rate : float, default=0.2
-        δ, between 0 and 1. 1 means no memory. Földiák has 0.2.
+        δ, between 0 and 1. 1 means no memory. Földiák uses 0.2.
     pca : int, optional
         Reduce the samples to this number of principal components, each of unit variance. :meth:`fit` computes them in
         a first pass over the data, :meth:`partial_fit` computes them from the first chunk.

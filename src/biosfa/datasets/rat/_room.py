@@ -101,8 +101,8 @@ class Room:
     def grid(self, *, step: int = 1, headings: int = HEADINGS, margin: float = MARGIN) -> Trajectory:
         """Return a grid of positions and headings, for firing maps.
 
-        Positions have whole coordinates, every ``step``-th of them, at least ``margin`` from the walls. Each comes with
-        evenly spaced headings. Rows are in the order y, x, heading; :meth:`grid_shape` returns how many there are.
+        Positions are ``step`` apart, have whole coordinates, and are at least ``margin`` from the walls. Each position
+        has evenly spaced headings. Rows are in the order y, x, heading; :meth:`grid_shape` returns how many there are.
         """
         ny, nx, n_headings = self.grid_shape(step=step, headings=headings, margin=margin)
         first = np.ceil(margin)

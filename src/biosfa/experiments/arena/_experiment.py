@@ -48,7 +48,7 @@ class Arena(Experiment[CompareConfig]):
         return [lambda _: tasks(self.config, steps)]
 
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Return numbers and curves."""
+        """Return the numbers for ``metrics.json`` and the curves for ``curves.npz``."""
         found, _, curves = summarize(self.config, arrays_of(results))
         first = problem_of(self.config, self.config.seed)
         found["stream"] = {
@@ -65,11 +65,11 @@ class Arena(Experiment[CompareConfig]):
         return summarize(self.config, arrays_of(results))[1]
 
     def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Draw the figures."""
+        """Draw the figures of the comparison and write them to the folder."""
         draw_figures(out, curves, found, timings)
 
     def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Write the report."""
+        """Write ``report.html`` to the folder."""
         write_report(out, self.config, found, timings)
 
 

@@ -37,7 +37,7 @@ class Chaotic(Experiment[ChaoticConfig]):
         return [lambda _: tasks(self.config)]
 
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Return numbers and curves."""
+        """Return the numbers for ``metrics.json`` and the curves for ``curves.npz``."""
         return summarize(self.config, arrays_of(results))
 
     def timings(self, results: Results) -> dict[str, Any]:
@@ -56,12 +56,12 @@ class Chaotic(Experiment[ChaoticConfig]):
         }
 
     def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Draw the figures. The drawing of the network shows a small one."""
+        """Draw the figures and write them to the folder. The picture of a network shows a small network."""
         example = BioSFA(3, random_state=0).fit(load(self.config, self.config.seed).delays[:10_000])
         draw_figures(out, curves, found, example)
 
     def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Write the report."""
+        """Write ``report.html`` to the folder."""
         write_report(out, self.config, found, timings)
 
 

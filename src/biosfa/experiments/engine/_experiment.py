@@ -127,7 +127,10 @@ class Experiment(ABC, Generic[Config]):
 
     @abstractmethod
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Return numbers and curves. Both have the same bits for the same settings."""
+        """Return the numbers for ``metrics.json`` and the curves for ``curves.npz``.
+
+        The same settings give the same bits.
+        """
 
     def timings(self, results: Results) -> dict[str, Any]:
         """Return the times that the tasks took, as JSON data."""

@@ -236,7 +236,7 @@ class RunFolder:
 
 
 class NetworkCheckpoint:
-    """A checkpoint of a network and its curves, so that a task that was killed resumes where it was.
+    """A checkpoint of a network and its curves, from which a task that was killed resumes.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ class NetworkCheckpoint:
         wanted : estimator
             A network with the parameters that the stored one must have.
         take : callable
-            Is called with the network and the stored arrays, and returns the curves.
+            Function that is called with the network and the stored arrays, and returns the curves.
         """
         name = str(self._checkpoint.path)
         try:

@@ -64,11 +64,11 @@ class Images(Experiment[ImagesConfig]):
         return {**super().timings(results), "microseconds_per_sample": without_nan(each)}
 
     def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Draw the figures."""
+        """Draw the figures of the experiment and write them to the folder."""
         draw_figures(out, arrays_of(results), found, load(self.config))
 
     def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Write the report."""
+        """Write ``report.html`` to the folder."""
         write_report(out, self.config, found, timings)
 
 

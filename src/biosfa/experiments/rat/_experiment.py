@@ -42,17 +42,17 @@ class Rat(Experiment[RatConfig]):
         return [lambda _: tasks(self.config, folder)]
 
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Return numbers and curves."""
+        """Return the numbers for ``metrics.json`` and the curves for ``curves.npz``."""
         arrays = arrays_of(results)
         curves = {f"{name}/{key}": array for name, own in arrays.items() for key, array in own.items()}
         return summarize(self.config, arrays), curves
 
     def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Draw the figures."""
+        """Draw the figures of the experiment and write them to the folder."""
         draw_figures(out, arrays_of(results), found, stream(self.config, self.config.seed, rotates=False))
 
     def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Write the report."""
+        """Write ``report.html`` to the folder."""
         write_report(out, self.config, found, timings, load_room(self.config))
 
 

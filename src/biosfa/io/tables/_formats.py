@@ -46,7 +46,7 @@ def _open(path: Path, part: str | None, header: bool | None) -> Table:
         raise InputError(f"{path} does not exist")
     options = {} if header is None else {"header": header}
     if options and not SUFFIXES[path.suffix.lower()].has_header:
-        raise InputError(f"{path} is no text file: header (--header, --no-header) is not for it")
+        raise InputError(f"{path} is not a text file, so header (--header, --no-header) cannot be used")
     check_regular(path)
     if path.is_file():
         path.open("rb").close()  # whether one may read it: libraries say that in many words

@@ -178,5 +178,5 @@ def check_array(folder: Path) -> None:
         is_array = False
     others = [file.name for file in folder.iterdir() if not PARTS_OF_AN_ARRAY.fullmatch(file.name)]
     if not is_array or others:
-        what = f"holds {others[0]!r}" if is_array else "is no Zarr array"
+        what = f"holds {others[0]!r}" if is_array else "is not a Zarr array"
         raise OutputError(f"{folder} is a folder that {what}: choose another name with --out")

@@ -109,7 +109,7 @@ def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
             raise InputError(f"{path} has no array {wanted!r}; it has {there}")
         return wanted.strip("/")
     if len(found) != 1:
-        raise InputError(f"{path} has several arrays, or none: say which, as in {path}::NAME; it has {there}")
+        raise InputError(f"{path} must have one array, or you must choose one, as in {path}::NAME; it has {there}")
     return found[0]
 
 
