@@ -123,7 +123,7 @@ def subspace_slowness(Y: np.ndarray) -> float:
 
 
 def measure(problem: Problem, seed: int) -> dict[str, tuple[np.ndarray, float]]:
-    """For each learner, slowness above that of exact SFA on held-out samples (all networks), and seconds of learning."""
+    """For each learner, slowness above that of exact SFA on held-out samples, per network, and seconds to learn."""
     X = make(problem, 2 * SAMPLES, seed=seed)
     seen, held_out = X[:SAMPLES], X[SAMPLES:]
     slowness, seconds = {}, {}

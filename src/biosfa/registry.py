@@ -31,7 +31,9 @@ SOLVERS = {
         "biosfa.estimators", "OnlineSFA", "learns by the natural gradient; for many columns and long recordings"
     ),
     "local": Choice(
-        "biosfa.estimators", "LocalSFA", "a network with local rules that learns as fast; for up to some hundred columns"
+        "biosfa.estimators",
+        "LocalSFA",
+        "learns as fast with local rules, as a network of neurons; for up to some hundred columns",
     ),
     "bio": Choice("biosfa.estimators", "BioSFA", "the paper's network with local rules; needs many more samples"),
 }

@@ -15,9 +15,9 @@ from biosfa.validation import check_choice
 class LocalSFA(NetworkEstimator):
     """Slow feature analysis that learns online with local rules, as fast as the natural gradient.
 
-    The network has two layers. Input neurons have lateral weights L, which learn the covariance of the input: their fast
-    dynamics settle at x̃ = L⁻¹u. Output neurons compute y = Wu. Let a dot be the difference to the sample before. The
-    network learns by ΔL = ρ(uuᵀ − L) and
+    The network has two layers. Input neurons have lateral weights L, which learn the covariance of the input: their
+    fast dynamics settle at x̃ = L⁻¹u. Output neurons compute y = Wu. Let a dot be the difference to the sample before.
+    The network learns by ΔL = ρ(uuᵀ − L) and
 
         ΔW_ij = −2ηẏ_i x̃̇_j + 2ηθ_i(W_ij − y_i f_j),    f = Wᵀy.
 

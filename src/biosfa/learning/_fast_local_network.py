@@ -105,7 +105,7 @@ class FastLocalNetwork(Network):
             self.raise_divergence(raw[fits], self.last_rate())
 
     def _steps_before_overflow(self, raw: FloatArray) -> int:
-        """Return the number of steps before the first sample whose square would overflow in the units of the network."""
+        """Return the number of steps before the first sample whose square would overflow in the network's units."""
         loudest = max(1.0, float(self.units.scale.max(initial=0.0)))
         return steps_within(raw, LARGEST / loudest)
 
@@ -118,7 +118,7 @@ class FastLocalNetwork(Network):
         if self.units.scale.any():
             U *= self.units.scale
             begins = np.repeat(starts, P)
-            if self.state.count[0] == 0.0:  # the last input is not known
+            if self.state.seen[0] == 0.0:  # the last input is not known
                 begins[:P] = True
             fast_local.advance(U, begins, window, self.k, self.mode.euler, self.state)
         self.units.observe(raw)

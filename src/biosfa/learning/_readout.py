@@ -57,7 +57,8 @@ class PairMoments(NamedTuple):
 def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike, least_share: float = 0.0) -> Readout:
     """Return the k slowest mixtures of outputs, from the moments of the outputs; ``dtype`` is that of the weights.
 
-    Directions count if the correlations of the outputs have more than ``least_share`` of their largest eigenvalue there.
+    Directions count if the correlations of the outputs have more than ``least_share`` of their largest eigenvalue
+    there.
     """
     S, D, weights = state.S, state.D, state.weights
     mixtures, delta_values = np.zeros((k, len(S))), np.full(k, np.nan)

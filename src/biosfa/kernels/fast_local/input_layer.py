@@ -3,9 +3,9 @@
     L ← L + ρ(uuᵀ − L),    dx̃/ds = u − Lx̃
 
 Done sample by sample, this reads and writes L and L⁻¹ once per sample, at the speed of memory. A block of B samples
-needs three matrix products instead. With the weights d_t = ρ_t/c_t, c_t = Π_{s≤t}(1 − ρ_s), and D = diag(d), the lateral
-weights after sample t of the block are L_t = c_t(L + U_tᵀD_tU_t). Let RRᵀ = D⁻¹ + UPUᵀ be a Cholesky decomposition, with
-P = L⁻¹ before the block, and V = R⁻¹UP. Woodbury's formula then gives, for all samples of the block at once,
+needs three matrix products instead. With the weights d_t = ρ_t/c_t, c_t = Π_{s≤t}(1 − ρ_s), and D = diag(d), the
+lateral weights after sample t of the block are L_t = c_t(L + U_tᵀD_tU_t). Let RRᵀ = D⁻¹ + UPUᵀ be a Cholesky
+decomposition, with P = L⁻¹ before the block, and V = R⁻¹UP. Woodbury's formula then gives, for all samples at once,
 
     x̃_t = V_t/(c_t d_t R_tt),    P ← (P − VᵀV)/c_B,    L ← c_B(L + UᵀDU).
 """

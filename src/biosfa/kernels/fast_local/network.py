@@ -16,7 +16,7 @@ MANY_COLUMNS = 48
 @jit
 def advance(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bool, state: FastLocalState) -> None:
     """Add private noise to inputs U, in place, and learn from them; see :func:`learn`."""
-    add_private_noise(U, state.count[0])
+    add_private_noise(U, state.seen[0])
     learn(U, starts, window, k, relaxes, state)
 
 
@@ -32,7 +32,7 @@ def learn(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bo
         end = min(n, begin + BLOCK)
         block, length = U[begin:end], end - begin
         for t in range(length):
-            rho[t] = rate_of_lateral_weights(state.count[0] + t + 1.0, window, m)
+            rho[t] = rate_of_lateral_weights(state.seen[0] + t + 1.0, window, m)
             state.prior[0] *= 1.0 - rho[t]
         if relaxes:
             relax(block, rho, state.L, X)
@@ -47,7 +47,7 @@ def learn(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bo
             block,
             X[:length],
             starts[begin:end],
-            state.count[0],
+            state.seen[0],
             window,
             k,
             state.W,
@@ -61,7 +61,7 @@ def learn(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bo
             state.D,
             state.weights,
         )
-        state.count[0] += length
+        state.seen[0] += length
 
 
 @jit
@@ -74,5 +74,5 @@ def invert(state: FastLocalState) -> None:
 
 def rates(state: FastLocalState, window: float) -> Float64Array:
     """Return the present η of each output neuron."""
-    t, m = min(float(state.count[0]), window), state.W.shape[1]
+    t, m = min(float(state.seen[0]), window), state.W.shape[1]
     return np.array([rate(*slowness_and_gap(averages), t, m) for averages in state.averages])

@@ -3,13 +3,13 @@
     ΔW_ij = −2η_i g ẏ_i x̃̇_j + 2η_i g′ θ_i (W_ij − y_i f_j)
 
 A dot is the difference to the sample before. The first term is anti-Hebbian on the changes of the two neurons. The
-second is homeostasis: it keeps the outputs apart and of constant power. f = Wᵀy is feedback through reciprocal synapses.
+second is homeostasis: it keeps the outputs apart and of constant power. f = Wᵀy is feedback by reciprocal synapses.
 g = 1/(1 + 4η_i Σ_j u̇_j x̃̇_j) and g′ = 1/(1 + 4η_iθ_i Σ_l y_l²) are divisive normalisations, by one sum per layer.
 
 There are two populations of outputs: k outputs, and guards. The feedback to the k outputs comes from these alone. The
-feedback to the guards comes from all. So the guards do not disturb the outputs, and find the slowest directions that the
-outputs leave. The features are read out from both: directions that are nearly as slow as the last feature are then not
-lost.
+feedback to the guards comes from all. So the guards do not disturb the outputs, and find the slowest directions that
+the outputs leave. The features are read out from both: directions that are nearly as slow as the last feature are then
+not lost.
 
 Each output neuron keeps averages of its own activity. With the output s of its slow weights, they give its slowness
 δ = ⟨ẏ²⟩/⟨y²⟩ and, from e = y − (⟨ys⟩/⟨s²⟩)s, which is what its fluctuating weights add to its slow ones, the gap to the
@@ -107,7 +107,7 @@ def learn_outputs(
             _blend(D, s_dot, memory)
             weights[DIFFERENCE] += memory * (1.0 - weights[DIFFERENCE])
             _feed_back(W[:k], y[:k], feedback)
-            if K > k:
+            if k < K:
                 _feed_back(W[k:], y[k:], guard_feedback)
                 guard_feedback += feedback
             recent = RECENT / (t + EARLY)

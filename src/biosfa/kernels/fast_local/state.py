@@ -34,7 +34,7 @@ class FastLocalState(NamedTuple):
     S: Float64Array  # (K, K) running ⟨ssᵀ⟩ of the outputs of the slow weights, for the readout
     D: Float64Array  # (K, K) running ⟨ṡṡᵀ⟩
     weights: Float64Array  # (2,) total weights of S and D
-    count: Float64Array  # (1,) samples learned from
+    seen: Float64Array  # (1,) samples learned from
 
 
 def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> FastLocalState:
@@ -56,7 +56,7 @@ def initial_state(k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.rand
         S=np.zeros((K, K)),
         D=np.zeros((K, K)),
         weights=np.zeros(2),
-        count=np.zeros(1),
+        seen=np.zeros(1),
     )
 
 
