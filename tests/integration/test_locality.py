@@ -142,7 +142,7 @@ class SlowOutput:
     def rates(self, t, m):
         """Return η and θ."""
         delta, gap = output_layer.slowness_and_gap(self.averages)
-        return output_layer.rate(delta, gap, t, m), output_layer.HOMEOSTASIS * delta
+        return 1 / output_layer.inverse_rate(delta, gap, t, m), output_layer.HOMEOSTASIS * delta
 
 
 def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumptions(X):

@@ -49,6 +49,7 @@ class FastLocalNetwork(Network):
         self.units = Units(m, n_streams)
         self._mean = np.zeros(m)
         self._due = self._next_units()  # samples at which the units are renewed next
+        self._largest_scale = 0.0
 
     @property
     def W(self) -> FloatArray:
@@ -88,6 +89,7 @@ class FastLocalNetwork(Network):
         """Restore a state; see :meth:`Network.restore`."""
         super().restore(arrays, n_samples, n_updates)
         self._due = self._next_units()
+        self._largest_scale = float(self.units.scale.max(initial=0.0))
 
     def _next_units(self) -> int:
         return next_event(self.n_samples, first=FIRST_UNITS, grid=UNITS_GRID, growth=1.0, window=np.inf)
@@ -106,8 +108,11 @@ class FastLocalNetwork(Network):
 
     def _steps_before_overflow(self, raw: FloatArray) -> int:
         """Return the number of steps before the first sample whose square would overflow in the network's units."""
-        loudest = max(1.0, float(self.units.scale.max(initial=0.0)))
-        return steps_within(raw, LARGEST / loudest)
+        return steps_within(raw, self._limit())
+
+    def _limit(self) -> float:
+        """Return the largest entry of a sample whose square does not overflow in the network's units."""
+        return LARGEST / max(1.0, self._largest_scale)
 
     def _learn(self, raw: FloatArray, starts: BoolArray) -> None:
         n_steps, P = len(raw), self.n_streams
@@ -122,8 +127,12 @@ class FastLocalNetwork(Network):
                 begins[:P] = True
             fast_local.advance(U, begins, window, self.k, self.mode.euler, self.state)
         self.units.observe(raw)
-        self.n_samples += n_steps
-        self.n_updates += n_steps - int(np.count_nonzero(starts))
+        self._count(n_steps, n_steps - int(np.count_nonzero(starts)))
+
+    def _count(self, n_samples: int, n_updates: int) -> None:
+        """Count samples and updates, and renew the units if that is due."""
+        self.n_samples += n_samples
+        self.n_updates += n_updates
         if self.n_samples == self._due:
             self._due = self._next_units()
             if not self.units.settled():
@@ -133,6 +142,7 @@ class FastLocalNetwork(Network):
         """Change to units from all samples seen so far, without changing the outputs of the network."""
         state, before = self.state, self.units.scale.copy()
         self.units.renew(center=self.mode.center)
+        self._largest_scale = float(self.units.scale.max(initial=0.0))
         if not before.any():  # the network still has its initial state
             return
         ratio = self.units.scale / before
@@ -146,9 +156,28 @@ class FastLocalNetwork(Network):
 
     def advance_one(self, sample: FloatArray) -> bool:
         """Learn from one sample; see :meth:`Network.advance_one`."""
-        if not np.isfinite(sample).all() or self._steps_before_overflow(sample[None]) == 0:
+        state, scale = self.state, self.units.scale
+        if state.seen[0] == 0.0:  # the units are not known yet, or the last input is not
+            if not np.isfinite(sample).all() or self._steps_before_overflow(sample[None]) == 0:
+                return False
+            self._learn(sample[None], np.zeros(1, np.bool_))
+            return True
+        mode = self.mode
+        if not fast_local.advance_one(
+            sample,
+            self.n_samples,
+            mode.center,
+            mode.window,
+            self._limit(),
+            self._mean,
+            scale,
+            self.k,
+            mode.euler,
+            state,
+        ):
             return False
-        self._learn(sample[None], np.zeros(1, np.bool_))
+        self.units.observe(sample[None])
+        self._count(1, 1)
         return True
 
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:

@@ -1,12 +1,15 @@
 """Both layers together, block by block."""
 
+from typing import Any
+
 import numpy as np
 
 from biosfa.kernels.fast_local.input_layer import REFRESH_GROWTH, add_private_noise, relax, settle, settle_each
-from biosfa.kernels.fast_local.output_layer import learn_outputs, rate, slowness_and_gap
+from biosfa.kernels.fast_local.output_layer import inverse_rate, learn_outputs, slowness_and_gap
 from biosfa.kernels.fast_local.state import FastLocalState, rate_of_lateral_weights
 from biosfa.kernels.jit import jit
-from biosfa.typing import BoolArray, Float64Array
+from biosfa.kernels.local import centre
+from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # Samples per block, and the number of columns from which matrix products are faster than single samples (measured).
 BLOCK = 64
@@ -18,6 +21,51 @@ def advance(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: 
     """Add private noise to inputs U, in place, and learn from them; see :func:`learn`."""
     add_private_noise(U, state.seen[0])
     learn(U, starts, window, k, relaxes, state)
+
+
+def advance_one(
+    sample: FloatArray,
+    n_seen: int,
+    center: bool,
+    window: float,
+    limit: float,
+    mean: Float64Array,
+    scale: Float64Array,
+    k: int,
+    relaxes: bool,
+    state: FastLocalState,
+) -> bool:
+    """Centre, scale and learn from one sample that continues an episode.
+
+    Return False, and learn nothing, if an entry is beyond ``limit`` or not finite.
+    """
+    # plain tuples pass into compiled code twice as fast as named ones
+    return bool(_advance_one(sample, n_seen, center, window, limit, mean, scale, k, relaxes, tuple(state)))
+
+
+@jit
+def _advance_one(
+    sample: FloatArray,
+    n_seen: int,
+    center: bool,
+    window: float,
+    limit: float,
+    mean: Float64Array,
+    scale: Float64Array,
+    k: int,
+    relaxes: bool,
+    fields: tuple[Any, ...],
+) -> bool:
+    state = FastLocalState(*fields)
+    m = len(sample)
+    for j in range(m):
+        if not abs(sample[j]) <= limit:
+            return False
+    U, starts = np.empty((1, m)), np.zeros(1, np.bool_)
+    centre(sample.reshape(1, m), n_seen, center, window, mean, U, np.empty(1))
+    U *= scale
+    advance(U, starts, window, k, relaxes, state)
+    return True
 
 
 @jit
@@ -75,4 +123,4 @@ def invert(state: FastLocalState) -> None:
 def rates(state: FastLocalState, window: float) -> Float64Array:
     """Return the present η of each output neuron."""
     t, m = min(float(state.seen[0]), window), state.W.shape[1]
-    return np.array([rate(*slowness_and_gap(averages), t, m) for averages in state.averages])
+    return np.array([1.0 / inverse_rate(*slowness_and_gap(averages), t, m) for averages in state.averages])

@@ -113,11 +113,11 @@ def learn_outputs(
             recent = RECENT / (t + EARLY)
             for i in range(K):
                 delta, gap = _measure(y[i], y_before[i], s[i], s_before[i], recent, averages[i])
-                eta = rate(delta, gap, t, m)
+                patience = inverse_rate(delta, gap, t, m)
                 theta = HOMEOSTASIS * delta
-                y_dot = y[i] - y_before[i]
-                anti = W.dtype.type(-2.0 * eta * y_dot / (1.0 + DIVISION * eta * change))
-                home = W.dtype.type(2.0 * eta * theta / (1.0 + DIVISION * eta * theta * power))
+                # 2ηg = 2/(1/η + 4Σu̇x̃̇), and 2ηg′ in the same way
+                anti = W.dtype.type(-2.0 * (y[i] - y_before[i]) / (patience + DIVISION * change))
+                home = W.dtype.type(2.0 * theta / (patience + DIVISION * theta * power))
                 back = W.dtype.type(home * y[i])
                 f = feedback if i < k else guard_feedback
                 for j in range(m):
@@ -176,6 +176,6 @@ def slowness_and_gap(averages: Float64Array) -> tuple[float, float]:
 
 
 @jit
-def rate(delta: float, gap: float, t: float, m: int) -> float:
-    """η of a neuron after t samples."""
-    return 1.0 / (FIRST_RATE * m + min(max(GAP_SHARE * gap, DELTA_SHARE * delta, DECAY_MIN), DECAY_MAX) * t)
+def inverse_rate(delta: float, gap: float, t: float, m: int) -> float:
+    """Return 1/η of a neuron after t samples."""
+    return FIRST_RATE * m + min(max(GAP_SHARE * gap, DELTA_SHARE * delta, DECAY_MIN), DECAY_MAX) * t
