@@ -25,10 +25,10 @@ SOLVERS = {
     "exact": Choice(
         "biosfa.estimators",
         "SFA",
-        "the exact solution; its memory grows with the square of the number of columns, after expansion",
+        "the exact solution; the memory grows with the square of the number of (expanded) columns",
     ),
     "online": Choice(
-        "biosfa.estimators", "OnlineSFA", "learns by the natural gradient; for many columns and long recordings"
+        "biosfa.estimators", "OnlineSFA", "learns by the natural gradient; good for many columns and long recordings"
     ),
     "local": Choice(
         "biosfa.estimators",

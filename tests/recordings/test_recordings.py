@@ -70,7 +70,7 @@ def test_from_a_file_to_features_and_pictures(folder, X, tmp_path):
     assert "20,000 samples" in text
     assert "weights are finite, rank 6 of 6 columns" in text
     done = run("plot", "slow.safetensors", folder / "x.npy", cwd=tmp_path)
-    assert "2 of 2 features are shared by columns" in done.stdout
+    assert "2 of 2 features are slower than features of independent columns" in done.stdout
     assert "2 of 2 features are slower than features of the same samples in random order" in done.stdout
     assert (tmp_path / "slow.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["slow.png", "slow.safetensors", "y.npy"]

@@ -57,13 +57,15 @@ def compare(
     runs: Annotated[
         int,
         typer.Option(
-            min=1, help="Number of runs. Each has its own seed, for the stream and the weights; a file stays the same."
+            min=1,
+            help="Number of runs. Each run has its own seed for the stream and the initial weights. A file gives the "
+            "same stream in all runs.",
         ),
     ] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
     scaling: Annotated[
         bool,
-        typer.Option(help="Also measure the time and memory per sample for 100 to 5,000 columns. Takes a minute."),
+        typer.Option(help="Also measure the time and memory per sample for 100 to 5,000 columns. This takes a minute."),
     ] = True,
     jobs: Annotated[
         int,

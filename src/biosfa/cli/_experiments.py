@@ -60,7 +60,7 @@ def say_report(folder: Path) -> None:
 def reproduce_chaotic(
     preset: Annotated[
         Preset,
-        typer.Option(help="[b]quick[/b] takes seconds. [b]paper[/b] is the full scale and takes under a minute."),
+        typer.Option(help="[b]quick[/b] takes seconds. [b]paper[/b] has the full scale and takes less than a minute."),
     ] = Preset.quick,
     variant: Annotated[
         Variant,
@@ -98,7 +98,9 @@ class Rule(StrEnum):
 def reproduce_images(
     preset: Annotated[
         Preset,
-        typer.Option(help="[b]quick[/b] takes a minute. [b]paper[/b] is the full scale: 10 runs of some minutes each."),
+        typer.Option(
+            help="[b]quick[/b] takes a minute. [b]paper[/b] has the full scale: 10 runs of some minutes each."
+        ),
     ] = Preset.quick,
     images: Images = "dead leaves",
     rule: Annotated[Rule, typer.Option(help="Learning rule of the networks.")] = Rule.both,
@@ -134,14 +136,15 @@ def reproduce_rat(
         Preset,
         typer.Option(
             help="[b]quick[/b] takes a minute: one network and one control. "
-            "[b]paper[/b] is the full scale: all networks and controls."
+            "[b]paper[/b] has the full scale: all networks and controls."
         ),
     ] = Preset.quick,
     network: Annotated[
         list[str] | None,
         typer.Option(
-            help="Network to train: bio, exact, online, one-pass, paper, linear, random, rotation-bio or "
-            "rotation-exact. Repeat the option for several networks.",
+            help="Network to train: bio (local rule), exact, online (OnlineSFA in the upper layers), one-pass (online, "
+            "every frame once), paper (the paper's rates), linear or random (controls), rotation-bio or rotation-exact "
+            "(the head turns slowly). Repeat the option for several networks.",
             show_default="chosen by the preset",
         ),
     ] = None,
@@ -188,7 +191,7 @@ def sweep_chaotic(
     out: Out = None,
     resume: Resume = False,
 ) -> None:
-    """Search the paper's grid over a, b and τ on the chaotic series; draw heat maps."""
+    """Search the paper's grid of rates η = 1/(a + b t) and τ on the chaotic series, and draw heat maps."""
     from biosfa.experiments import chaotic
     from biosfa.experiments.engine import changed
 
@@ -208,7 +211,7 @@ def sweep_images(
     out: Out = None,
     resume: Resume = False,
 ) -> None:
-    """Search the paper's grid over α, β and τ on moving images; draw heat maps."""
+    """Search the paper's grid of rates η = α/(1 + t/β) and τ on moving images, and draw heat maps."""
     from biosfa.experiments import images as experiment
     from biosfa.experiments.engine import changed
 

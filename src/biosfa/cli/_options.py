@@ -53,7 +53,7 @@ STREAM: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             typer.Option(
-                help="Columns to use, by name or by number from 0, with commas between them: a,b,c.",
+                help="Columns to use, as names or as numbers counted from 0. Write commas between them: a,b,c.",
                 show_default="all",
             ),
         ],
@@ -67,7 +67,7 @@ STREAM: dict[str, tuple[Any, Any]] = {
         Annotated[
             float | None,
             typer.Option(
-                help="Longer steps in time are gaps. In seconds if times are dates.",
+                help="Longest step in time that is not a gap. It is in seconds if the times are dates.",
                 show_default="1.5 × the median step",
             ),
         ],
@@ -77,8 +77,9 @@ STREAM: dict[str, tuple[Any, Any]] = {
         Annotated[
             str | None,
             typer.Option(
-                help="Number of rows per episode; or a file with the length of each episode; or the column whose value "
-                "changes where an episode starts.",
+                help="Where episodes start. Give the number of rows per episode, a file with the length of each "
+                "episode, or a column whose value changes where an episode starts. No difference is taken "
+                "between two episodes.",
                 show_default="one per file",
             ),
         ],

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 PANEL = "Your own recordings"
 
 ModelFile = Annotated[Path, typer.Argument(help="Model file.", metavar="MODEL")]
-CheckpointEvery = Annotated[float, typer.Option(min=0, help="Seconds between two checkpoints; 0 writes none.")]
+CheckpointEvery = Annotated[float, typer.Option(min=0, help="Seconds between two checkpoints. 0 writes no checkpoint.")]
 Components = Annotated[int, typer.Option("--components", "-k", min=1, help="Number of slow features to find.")]
-Delays = Annotated[int, typer.Option(min=1, help="Join this many successive samples into one input.")]
+Delays = Annotated[int, typer.Option(min=1, help="Join this many consecutive samples into one input.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the initial weights; not used by --solver exact.")]
 
 
@@ -31,7 +31,7 @@ def fit(
     out: Annotated[Path, typer.Option(help="Model file to write.")],
     solver: Solver = "exact",
     pca: Annotated[
-        int | None, typer.Option(min=1, help="Reduce the columns to this many principal components first.")
+        int | None, typer.Option(min=1, help="First reduce the columns to this many principal components.")
     ] = None,
     expand: Expand = None,
     delays: Delays = 1,
@@ -90,7 +90,7 @@ def transform(
     *,
     stream: "StreamOptions",
 ) -> None:
-    """Write the slow features of recordings, one row per row of the input. A row without features is nan."""
+    """Write the slow features of recordings, one row for each row of the input. Rows without features contain nan."""
     with one_line_errors():
         from biosfa.io.targets import is_stream
         from biosfa.recordings import features
@@ -123,13 +123,13 @@ def plot(
     out: Annotated[
         Path | None, typer.Option(help="Picture to write: .png, .svg or .pdf.", show_default="MODEL.png")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random inputs to compare with.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random input that the features are compared with.")] = 0,
     *,
     stream: "StreamOptions",
 ) -> None:
-    """Draw the slow features over time, their slowness compared with chance, and their weights.
+    """Draw the slow features over time, their slowness compared with that of random input, and their weights.
 
-    The picture shows the first 100,000 samples.
+    The picture uses the first 100,000 samples.
     """
     with one_line_errors():
         from biosfa.io.targets import check_target, is_stream
@@ -144,8 +144,8 @@ def plot(
         found = picture.plot(slow, samples, target, seed=seed)
         n_features = len(found.delta_values)
         say(
-            f"{int(found.shared.sum())} of {n_features} features are shared by columns: they are slower than features "
-            "of independent columns with the same spectra",
+            f"{int(found.shared.sum())} of {n_features} features are slower than features of independent columns with "
+            "the same spectra: several columns share them",
             aside=aside,
         )
         say(
@@ -177,11 +177,11 @@ def stream(
     expand: Expand = None,
     forget: Annotated[
         float | None,
-        typer.Option(min=10, help="For streams that change: look back over about this many samples."),
+        typer.Option(min=10, help="For streams that change: only about this many of the latest samples count."),
     ] = None,
-    seed: Seed = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights.")] = 0,
     checkpoint_every: Annotated[
-        float, typer.Option(min=0, help="Seconds between two writes of the model file; 0: after every chunk.")
+        float, typer.Option(min=0, help="Seconds between two writes of the model file. 0 writes it after every chunk.")
     ] = 30.0,
     *,
     stream: "StreamOptions",
@@ -190,7 +190,7 @@ def stream(
 
     Example: [b]tail -f log.csv | biosfa stream --components 3[/b]
 
-    The first answers are nan, until there are features.
+    The output is nan until there are features.
     """
     with one_line_errors():
         from biosfa.io.atomic import writing

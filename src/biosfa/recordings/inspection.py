@@ -166,7 +166,10 @@ def _text(found: dict[str, Any]) -> str:
     rows = zip(found["delta_values"][:SHOWN], found["timescales"], found["periods"], strict=False)
     for i, numbers in enumerate(rows):
         lines.append(f"slow{i:<8} " + "  ".join(f"{_word(number, '.4g'):>10}" for number in numbers))
-    lines.append("both are in samples: timescale for features with an exponential decay, period for smooth features")
+    lines.append(
+        "timescale and period are in samples: use timescale if the correlation decays exponentially, period if the "
+        "feature is smooth"
+    )
     if len(found["delta_values"]) > SHOWN:
         lines.append(f"… and {len(found['delta_values']) - SHOWN} more (--json has them all)")
     return "\n".join(lines)

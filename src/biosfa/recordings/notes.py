@@ -36,7 +36,8 @@ def before(run: Run) -> None:
         _note_of_time(run, m)
     if options.solver not in ONLINE_SOLVERS and exact_memory(m) > MUCH:
         note(
-            f"exact SFA of {m:,} columns needs about {exact_memory(m) / 1e9:.1f} GB of memory; --solver online does not"
+            f"exact SFA of {m:,} columns needs about {exact_memory(m) / 1e9:.1f} GB of memory; "
+            "--solver online needs less"
         )
 
 

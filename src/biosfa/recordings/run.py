@@ -236,7 +236,7 @@ def resume(out: Path) -> Run:
     with damage_is_an_error(str(path)):
         run = Run.begin(FitOptions.from_json(kept.owner["options"]), out)
     if run.options.inputs == [STDIN]:
-        raise ModelFileError(f"{path} is damaged: a fit to standard input keeps no checkpoint")
+        raise ModelFileError(f"{path} is damaged: a fit to standard input has no checkpoint")
     if run.checkpoint.owner != kept.owner:
         raise InputError(
             f"the input has changed since {path} was written: fit again with --overwrite, or restore the old input"
