@@ -21,6 +21,7 @@ SMALL = chaotic.ChaoticConfig(
 )
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_damaged_result_is_made_again(finished, tmp_path):
     shutil.copytree(finished, tmp_path / "run")
     for name in ("bio-sfa-00", "exact"):
@@ -62,6 +63,7 @@ def test_report_is_one_self_contained_file(finished):
     assert "biosfa reproduce chaotic" in page
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_same_settings_give_the_same_bits(finished, tmp_path):
     chaotic.reproduce(SMALL, tmp_path / "again", jobs=1)
     assert (tmp_path / "again" / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()
@@ -78,6 +80,7 @@ def reproduce_slowly(folder):
     chaotic.reproduce(SMALL, folder, jobs=2)
 
 
+@pytest.mark.usefixtures("unpainted")
 @posix
 @pytest.mark.parametrize("results", [0, 1, 3, 5])
 def test_killed_and_resumed_it_gives_the_same_bits(results, finished, tmp_path):
