@@ -1,7 +1,12 @@
-"""Signals, a measure and a mark that several tests share."""
+"""Signals, a measure, a mark and the command, which several tests share."""
 
 import os
+import signal
 import sys
+import warnings
+from contextlib import contextmanager, suppress
+from threading import Thread
+from typing import NamedTuple
 
 # One process per core runs the tests. More threads would only wait for one another, and sums depend on their number.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -10,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from biosfa import datasets
+from biosfa import cli, datasets
 
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.load_profile("default")
@@ -41,3 +46,51 @@ def deviation(ours, theirs):
 def mixture():
     """(sources, signal) of 400,000 samples: three slow sources among ten dimensions."""
     return slow_mixture(400_000)
+
+
+class Printed(NamedTuple):
+    """What a command has printed, under the names that a process has for it."""
+
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Runs the command here, without a new process and its imports; gives what it printed, on both outputs."""
+    before = signal.getsignal(signal.SIGTERM)
+
+    def run(*arguments, code=0, cwd=None, input=""):
+        found = 0
+        with monkeypatch.context() as patch, warnings.catch_warnings(), standard_input(input) as patched:
+            patch.setattr(sys, "argv", ["biosfa", *map(str, arguments)])
+            patch.setattr(sys, "stdin", patched)
+            if cwd is not None:
+                patch.chdir(cwd)
+            warnings.simplefilter("default")
+            try:
+                cli.main()
+            except SystemExit as end:
+                found = end.code
+        printed = Printed(*capsys.readouterr())
+        assert found == code, printed.stderr
+        return printed
+
+    yield run
+    signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def standard_input(text):
+    """A standard input from a pipe, through which a text comes."""
+    reading, writing = os.pipe()
+
+    def write():
+        with suppress(BrokenPipeError), open(writing, "w") as file:
+            file.write(text)
+
+    writer = Thread(target=write)
+    writer.start()
+    with open(reading) as file:
+        yield file
+    writer.join()

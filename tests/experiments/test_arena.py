@@ -61,6 +61,7 @@ def test_a_learner_in_the_arena_is_the_learner_outside(arena):
             assert curves[f"angle_{name}"][1, -1] == pytest.approx(angle, rel=1e-6)
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_finished_arena_resumes_and_another_one_is_not_mixed_in(arena):
     config, folders, runs = arena
     again = compare.compare(config, folders[0], resume=True)

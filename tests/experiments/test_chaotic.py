@@ -1,12 +1,9 @@
 """The driven logistic map: the data, the runner, the experiment, the command."""
 
 import json
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -15,13 +12,16 @@ import pytest
 from biosfa import SFA
 from biosfa.datasets import driven_logistic_map
 from biosfa.experiments import chaotic
+from biosfa.experiments.chaotic import _tasks
 from tests.conftest import posix
+from tests.processes import forked
 
 SMALL = chaotic.ChaoticConfig(
     preset="small", variant="code", runs=2, seed=1, samples=20_000, steps=60_000, series=2, offline_steps=500
 )
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_damaged_result_is_made_again(finished, tmp_path):
     shutil.copytree(finished, tmp_path / "run")
     for name in ("bio-sfa-00", "exact"):
@@ -63,39 +63,34 @@ def test_report_is_one_self_contained_file(finished):
     assert "biosfa reproduce chaotic" in page
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_same_settings_give_the_same_bits(finished, tmp_path):
     chaotic.reproduce(SMALL, tmp_path / "again", jobs=1)
     assert (tmp_path / "again" / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()
 
 
-CODE = """
-import sys, time
-from pathlib import Path
-from biosfa.experiments import chaotic
-from tests.conftest import posix
-from biosfa.experiments.chaotic import _tasks
-from tests.experiments.test_chaotic import SMALL
-plain = _tasks.run_network
-def slowed(*arguments):
-    time.sleep(0.2)
-    return plain(*arguments)
-_tasks.run_network = slowed
-print("ready", flush=True)
-chaotic.reproduce(SMALL, Path(sys.argv[1]), jobs=2, resume="resume" in sys.argv)
-"""
+def reproduce_slowly(folder):
+    plain = _tasks.run_network
+
+    def slowed(*arguments):
+        time.sleep(0.2)
+        return plain(*arguments)
+
+    _tasks.run_network = slowed
+    chaotic.reproduce(SMALL, folder, jobs=2)
 
 
+@pytest.mark.usefixtures("unpainted")
 @posix
 @pytest.mark.parametrize("results", [0, 1, 3, 5])
 def test_killed_and_resumed_it_gives_the_same_bits(results, finished, tmp_path):
     folder = tmp_path / "run"
-    process = subprocess.Popen([sys.executable, "-c", CODE, str(folder)], stdout=subprocess.PIPE)
-    process.stdout.readline()
-    deadline = time.monotonic() + 60
-    while len(list(folder.glob("tasks/*.npz"))) < results and time.monotonic() < deadline:
+    process = forked(reproduce_slowly, folder)
+    while process.is_alive() and (not folder.exists() or len(list(folder.glob("tasks/*.npz"))) < results):
         time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
+    process.kill()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     assert not (folder / "metrics.json").exists()
     chaotic.reproduce(SMALL, folder, jobs=2, resume=True)
     assert (folder / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()

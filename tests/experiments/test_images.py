@@ -107,12 +107,14 @@ def test_stopped_within_a_task_it_goes_on_there_bit_for_bit(finished, tmp_path, 
             np.testing.assert_array_equal(found[key], first[f"{name}/{key}"], err_msg=key)
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_same_settings_give_the_same_bits_in_one_thread(finished, tmp_path):
     images.reproduce(SMALL, tmp_path / "again", jobs=1)
     assert (tmp_path / "again" / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()
     assert not list((tmp_path / "again" / "tasks").glob("*.biosfa"))
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_a_folder_whose_images_have_changed_is_not_resumed(tmp_path):
     pictures = tmp_path / "pictures"
     pictures.mkdir()

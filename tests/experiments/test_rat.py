@@ -77,6 +77,7 @@ def test_exact_features_are_slower_than_random_ones_and_layers_slower_than_those
     assert np.all(quadratic < linear)
 
 
+@pytest.mark.usefixtures("unpainted")
 def test_same_settings_give_the_same_bits(finished, tmp_path):
     rat.reproduce(SMALL, tmp_path / "again", jobs=1)
     assert (tmp_path / "again" / "metrics.json").read_bytes() == (finished / "metrics.json").read_bytes()

@@ -28,33 +28,11 @@ FORMATS = [".npy", ".npz", ".csv", ".tsv", ".parquet", ".h5", ".zarr"]
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
-    """Runs the command here, without a new process; gives what it printed, on both outputs."""
-    before = signal.getsignal(signal.SIGTERM)
-
-    def run(*arguments, code=0):
-        monkeypatch.setattr(sys, "argv", ["biosfa", *map(str, arguments)])
-        found = 0
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("default")
-                cli.main()
-        except SystemExit as end:
-            found = end.code
-        printed = capsys.readouterr()
-        assert found == code, printed.err
-        return printed
-
-    yield run
-    signal.signal(signal.SIGTERM, before)
-
-
-@pytest.fixture
 def refused(command):
     """The one line of an error."""
 
     def run(*arguments):
-        (line,) = command(*arguments, code=1).err.splitlines()
+        (line,) = command(*arguments, code=1).stderr.splitlines()
         assert line.startswith("biosfa: ")
         return line.removeprefix("biosfa: ")
 
@@ -177,13 +155,13 @@ def test_special_files_stay_what_they_are_and_streams_are_written_to(command, re
     Path("null.csv").symlink_to("/dev/null")
     Path("stdout").symlink_to("/dev/stdout")
     for name in ("/dev/null", "null.csv"):
-        assert command("transform", "m", "x.npy", "--out", name).out == ""
+        assert command("transform", "m", "x.npy", "--out", name).stdout == ""
         command("fit", "x.npy", "-k", 1, "--out", name)
     command("plot", "m", "x.npy", "--out", "/dev/null")
-    by_dash = command("transform", "m", "x.npy", "--out", "-").out
+    by_dash = command("transform", "m", "x.npy", "--out", "-").stdout
     assert by_dash.startswith("slow0,slow1\n")
     for name in ("/dev/stdout", "stdout"):
-        assert command("transform", "m", "x.npy", "--out", name).out == by_dash
+        assert command("transform", "m", "x.npy", "--out", name).stdout == by_dash
     assert Path("null.csv").is_symlink()
     assert Path("stdout").is_symlink()
     assert not Path("/dev/null.checkpoint").exists()
@@ -263,7 +241,7 @@ def test_sigterm_leaves_nothing_half_written(suffix, command, place, monkeypatch
     monkeypatch.setattr(Projection, "features", features_and_signal)
     monkeypatch.setattr(cli, "end_by", lambda number: sys.exit(128 + number))
     before = content(place)
-    assert command("transform", "m", "x.npy", "--out", f"y{suffix}", code=143).err == "biosfa: stopped\n"
+    assert command("transform", "m", "x.npy", "--out", f"y{suffix}", code=143).stderr == "biosfa: stopped\n"
     assert content(place) == before
     assert not Path(f"y{suffix}").exists()
 
@@ -325,15 +303,15 @@ def test_names_do_not_act_on_terminals(command, place, X):
         command("fit", "\x1bgone.csv", "-k", 2, "--out", "out", code=1),
         command("inspect", "--\x1b", code=2),
     ]
-    text = "".join(each.out + each.err for each in printed).replace("\n", "")
+    text = "".join(each.stdout + each.stderr for each in printed).replace("\n", "")
     assert text.isprintable()
     assert "\\x1b[31mred" in text
-    assert printed[5].err.count("\n") == 1
+    assert printed[5].stderr.count("\n") == 1
 
 
 def test_pictures_take_names_for_names(command, place, X):
     names = ["b$\\foo$", "$", "a_{", "\\frac"]
     pd.DataFrame(X, columns=names).to_csv("math.csv", index=False)
     command("fit", "math.csv", "-k", 2, "--out", "model")
-    assert "picture: p.svg" in command("plot", "model", "math.csv", "--out", "p.svg").out
+    assert "picture: p.svg" in command("plot", "model", "math.csv", "--out", "p.svg").stdout
     assert Path("p.svg").read_text().endswith("</svg>\n")

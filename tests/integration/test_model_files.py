@@ -1,7 +1,6 @@
 """Model files: whole, safe, and exact."""
 
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from biosfa import SFA, Annealed, BioSFA, InverseTime, LocalSFA, ModelFileError,
 from biosfa.estimators import to_model
 from biosfa.io import model_file
 from tests.conftest import posix, slow_mixture
+from tests.processes import forked
 
 MODELS = {
     "sfa": SFA(2),
@@ -183,8 +183,7 @@ def test_a_crash_while_saving_leaves_the_old_file_whole(moment, X, tmp_path):
     path = tmp_path / "model"
     BioSFA(2, random_state=0).fit(X).save(path)
     before = path.read_bytes()
-    process = multiprocessing.get_context("spawn").Process(target=save_and_be_killed, args=(path, moment))
-    process.start()
+    process = forked(save_and_be_killed, path, moment)
     process.join()
     assert process.exitcode == -signal.SIGKILL
     assert path.read_bytes() == before

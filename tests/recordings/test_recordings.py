@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -21,14 +22,9 @@ from biosfa.recordings.live import Answers
 from biosfa.recordings.picture import plot
 from biosfa.recordings.run import FitOptions, Run
 from tests.conftest import posix, slow_mixture
+from tests.processes import command_in, forked
 
 BIOSFA = [sys.executable, "-m", "biosfa"]
-
-
-def run(*arguments, code=0, cwd=None, **options):
-    done = subprocess.run([*BIOSFA, *map(str, arguments)], capture_output=True, text=True, cwd=cwd, **options)
-    assert done.returncode == code, done.stderr
-    return done
 
 
 def line_of_error(done):
@@ -55,39 +51,39 @@ def folder(X, tmp_path_factory):
     return path
 
 
-def test_from_a_file_to_features_and_pictures(folder, X, tmp_path):
-    done = run("fit", folder / "x.npy", "--components", 2, "--out", "slow.safetensors", cwd=tmp_path)
+def test_from_a_file_to_features_and_pictures(command, folder, X, tmp_path):
+    done = command("fit", folder / "x.npy", "--components", 2, "--out", "slow.safetensors", cwd=tmp_path)
     assert "2 slow features of 6 columns, from 20,000 rows in 1 episode" in done.stdout
     model = biosfa.load(tmp_path / "slow.safetensors")
     np.testing.assert_allclose(model.delta_values_, SFA(2).fit(X).delta_values_, rtol=1e-9)
-    run("transform", "slow.safetensors", folder / "x.npy", "--out", "y.npy", cwd=tmp_path)
+    command("transform", "slow.safetensors", folder / "x.npy", "--out", "y.npy", cwd=tmp_path)
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), model.transform(X), atol=1e-12)
-    found = json.loads(run("inspect", "slow.safetensors", "--json", cwd=tmp_path).stdout)
+    found = json.loads(command("inspect", "slow.safetensors", "--json", cwd=tmp_path).stdout)
     assert found["n_samples_seen"] == len(X)
     np.testing.assert_array_equal(found["delta_values"], model.delta_values_)
     np.testing.assert_allclose(found["timescales"], model.timescales_)
-    text = run("inspect", "slow.safetensors", cwd=tmp_path).stdout
+    text = command("inspect", "slow.safetensors", cwd=tmp_path).stdout
     assert "20,000 samples" in text
     assert "weights are finite, rank 6 of 6 columns" in text
-    done = run("plot", "slow.safetensors", folder / "x.npy", cwd=tmp_path)
+    done = command("plot", "slow.safetensors", folder / "x.npy", cwd=tmp_path)
     assert "2 of 2 features are slower than features of independent columns" in done.stdout
     assert "2 of 2 features are slower than features of the same samples in random order" in done.stdout
     assert (tmp_path / "slow.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["slow.png", "slow.safetensors", "y.npy"]
-    assert "slow.safetensors is finished" in line_of_error(run("resume", "slow.safetensors", code=1, cwd=tmp_path))
+    assert "slow.safetensors is finished" in line_of_error(command("resume", "slow.safetensors", code=1, cwd=tmp_path))
 
 
-def test_gaps_names_and_constants(folder, X, tmp_path):
+def test_gaps_names_and_constants(command, folder, X, tmp_path):
     out = tmp_path / "slow.safetensors"
     arguments = ["fit", folder / "x.csv", "-k", 2, "--time", "t", "--out", out]
-    assert "x.csv, line 702, column 'c': nan" in line_of_error(run(*arguments, "--max-step", 9, code=1))
+    assert "x.csv, line 702, column 'c': nan" in line_of_error(command(*arguments, "--max-step", 9, code=1))
     jumps = pd.read_csv(folder / "x.csv").dropna()
     jumps.to_csv(tmp_path / "jumps.csv", index=False)
-    done = run("fit", tmp_path / "jumps.csv", "-k", 2, "--time", "t", "--out", out, code=1)
+    done = command("fit", tmp_path / "jumps.csv", "-k", 2, "--time", "t", "--out", out, code=1)
     assert "jumps.csv, line 702: time jumps by 0.03" in line_of_error(done)
     (tmp_path / "jumps.csv").unlink()
     assert list(tmp_path.iterdir()) == []
-    done = run(*arguments, "--missing", "break")
+    done = command(*arguments, "--missing", "break")
     assert "gaps: 2 rows skipped, 4 pairs of consecutive rows broken" in done.stdout
     assert "in 3 episodes" in done.stdout
     assert "rank 6 (flat: constant)" in done.stderr
@@ -96,29 +92,31 @@ def test_gaps_names_and_constants(folder, X, tmp_path):
     assert list(model.feature_names_in_) == [*"abcdef", "flat"]
     expected = SFA(2).fit(kept, lengths=[700, 8298, 10_990]).delta_values_
     np.testing.assert_allclose(model.delta_values_, expected, rtol=1e-9)
-    run("transform", out, folder / "x.csv", "--time", "t", "--missing", "break", "--out", tmp_path / "y.csv")
+    command("transform", out, folder / "x.csv", "--time", "t", "--missing", "break", "--out", tmp_path / "y.csv")
     Y = pd.read_csv(tmp_path / "y.csv")
     assert list(Y.columns) == ["slow0", "slow1"]
     np.testing.assert_array_equal(np.flatnonzero(Y["slow0"].isna()), [700, 701])
-    found = json.loads(run("inspect", out, "--json").stdout)
+    found = json.loads(command("inspect", out, "--json").stdout)
     assert (found["n_skipped"], found["n_broken_pairs"]) == (2, 4)
     assert found["origin"]["constant_columns"] == ["flat"]
 
 
-def test_bio_with_everything(folder, X, tmp_path):
+def test_bio_with_everything(command, folder, X, tmp_path):
     out = tmp_path / "net"
-    run("fit", folder / "x.npy", "-k", 2, "--solver", "online", "--pca", 4, "--delays", 2, "--epochs", 2, "--out", out)
+    command(
+        "fit", folder / "x.npy", "-k", 2, "--solver", "online", "--pca", 4, "--delays", 2, "--epochs", 2, "--out", out
+    )
     net = OnlineSFA(2, pca=4, n_delays=2, n_epochs=2, random_state=0).fit(X)
     np.testing.assert_allclose(biosfa.load(out).delta_values_, net.delta_values_, rtol=1e-6)
-    run("fit", folder / "x.npy", "-k", 2, "--solver", "bio", "--out", out)
+    command("fit", folder / "x.npy", "-k", 2, "--solver", "bio", "--out", out)
     local = BioSFA(2, random_state=0).fit(X)
     np.testing.assert_allclose(biosfa.load(out).delta_values_, local.delta_values_, rtol=1e-6)
-    assert "constraint error" in run("inspect", out).stdout
+    assert "constraint error" in command("inspect", out).stdout
 
 
-def test_large_problems_are_announced(tmp_path):
+def test_large_problems_are_announced(command, tmp_path):
     np.save(tmp_path / "eeg.npy", np.random.default_rng(0).standard_normal((50, 256)))
-    done = run(
+    done = command(
         "fit", tmp_path / "eeg.npy", "-k", 2, "--expand", "quadratic", "--out", tmp_path / "m", code=1,
     )  # fmt: skip
     assert "the quadratic expansion of 256 columns has 33,152 dimensions; --pca 61 would make it 1,952" in done.stderr
@@ -126,14 +124,14 @@ def test_large_problems_are_announced(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "eeg.npy"]
 
 
-def test_standard_input_and_output(folder, X, tmp_path):
+def test_standard_input_and_output(command, folder, X, tmp_path):
     text = (folder / "x.csv").read_text().splitlines(keepends=True)[:600]
     out = tmp_path / "m"
-    run("fit", "-", "-k", 2, "--columns", "a,b,c", "--out", out, input="".join(text))
+    command("fit", "-", "-k", 2, "--columns", "a,b,c", "--out", out, input="".join(text))
     np.testing.assert_allclose(biosfa.load(out).delta_values_, SFA(2).fit(X[:599, :3]).delta_values_, rtol=1e-9)
-    done = run("transform", out, "-", "--out", "-", input="".join(text))
+    done = command("transform", out, "-", "--out", "-", input="".join(text))
     assert len(done.stdout.splitlines()) == 600
-    error = line_of_error(run("fit", "-", "-k", 1, "--pca", 2, "--out", out, code=1, input="".join(text)))
+    error = line_of_error(command("fit", "-", "-k", 1, "--pca", 2, "--out", out, code=1, input="".join(text)))
     assert "standard input can be read only once" in error
 
 
@@ -179,13 +177,13 @@ def test_each_line_is_answered_at_once_and_the_model_is_kept(X, tmp_path):
     np.testing.assert_allclose(net.components_, expected.components_, rtol=1e-7)
 
 
-def test_a_stream_answers_and_learns_every_good_line_before_a_bad_one(X, tmp_path):
+def test_a_stream_answers_and_learns_every_good_line_before_a_bad_one(command, X, tmp_path):
     lines = "\n".join(",".join(map(repr, x.tolist())) for x in X[:2000]) + "\n"
-    done = run("stream", "-k", 2, "--model", tmp_path / "live", input=lines + "1,2,ERR,4,5,6\n", code=1)
+    done = command("stream", "-k", 2, "--model", tmp_path / "live", input=lines + "1,2,ERR,4,5,6\n", code=1)
     assert len(done.stdout.splitlines()) == 2001  # with the header
     assert "line 2001, column 2: 'ERR' is not a number" in line_of_error(done)
     assert biosfa.load(tmp_path / "live").n_samples_seen_ == 2000
-    done = run("stream", "-k", 2, "--missing", "break", input=lines + "1,2,ERR,4,5,6\n" + lines)
+    done = command("stream", "-k", 2, "--missing", "break", input=lines + "1,2,ERR,4,5,6\n" + lines)
     assert len(done.stdout.splitlines()) == 4002
     assert done.stdout.splitlines()[2001] == "nan,nan"
     assert "gaps: 1 row skipped, 2 pairs" in done.stderr
@@ -207,7 +205,7 @@ main()
 
 
 @posix
-def test_ctrl_c_is_heard_within_an_eigenproblem_and_nothing_is_lost(X, tmp_path):
+def test_ctrl_c_is_heard_within_an_eigenproblem_and_nothing_is_lost(command, X, tmp_path):
     np.save(tmp_path / "x.npy", X)
     arguments = [sys.executable, "-c", DEAF, "fit", "x.npy", "-k", "2", "--out", "m"]
     process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
@@ -217,88 +215,90 @@ def test_ctrl_c_is_heard_within_an_eigenproblem_and_nothing_is_lost(X, tmp_path)
     assert process.wait(10) != 0
     process.stdout.close()
     assert time.monotonic() - begin < 2.0
-    run("resume", "m", cwd=tmp_path)
+    command("resume", "m", cwd=tmp_path)
     np.testing.assert_array_equal(biosfa.load(tmp_path / "m").components_, SFA(2).fit(X).components_)
 
 
-def test_a_bad_row_stays_an_error_when_the_fit_is_resumed(X, tmp_path):
+def test_a_bad_row_stays_an_error_when_the_fit_is_resumed(command, X, tmp_path):
     spoiled = np.tile(X, (40, 1))
     spoiled[150_000, 2] = np.nan
     np.save(tmp_path / "x.npy", spoiled)
     arguments = ["fit", tmp_path / "x.npy", "-k", 2, "--checkpoint-every", "1e-6", "--out", tmp_path / "m"]
     for again in (arguments, ["resume", tmp_path / "m"]):
-        assert "row 150000, column 'x2': nan" in line_of_error(run(*again, code=1))
+        assert "row 150000, column 'x2': nan" in line_of_error(command(*again, code=1))
 
 
-def test_a_fit_that_cannot_find_features_leaves_no_checkpoint(X, tmp_path):
+def test_a_fit_that_cannot_find_features_leaves_no_checkpoint(command, X, tmp_path):
     low = X[:, :3] @ np.ones((3, 6))
     np.save(tmp_path / "x.npy", low + np.arange(6))
-    assert "exceeds the rank" in line_of_error(run("fit", tmp_path / "x.npy", "-k", 5, "--out", tmp_path / "m", code=1))
+    assert "exceeds the rank" in line_of_error(
+        command("fit", tmp_path / "x.npy", "-k", 5, "--out", tmp_path / "m", code=1)
+    )
     assert not (tmp_path / "m.checkpoint").exists()
 
 
-def test_a_stream_goes_on_with_the_solver_of_its_model(X, tmp_path):
+def test_a_stream_goes_on_with_the_solver_of_its_model(command, X, tmp_path):
     lines = "\n".join(",".join(map(repr, x.tolist())) for x in X[:40]) + "\n"
     keep = tmp_path / "live"
     for _ in range(2):  # the second time the solver is the model's
         options = [] if keep.exists() else ["--solver", "bio"]
-        run("stream", "-k", 2, "--model", keep, *options, input=lines)
+        command("stream", "-k", 2, "--model", keep, *options, input=lines)
     net = biosfa.load(keep)
     expected = BioSFA(2, random_state=0).partial_fit(X[:40]).end_episode().partial_fit(X[:40])
     assert type(net) is BioSFA
     np.testing.assert_allclose(net.components_, expected.components_, rtol=1e-7)
-    done = run("stream", "--model", keep, "--solver", "online", input=lines, code=1)
+    done = command("stream", "--model", keep, "--solver", "online", input=lines, code=1)
     assert "was learned with --solver bio, not online" in line_of_error(done)
     SFA(2).fit(X).save(tmp_path / "exact")
-    done = run("stream", "--model", tmp_path / "exact", input=lines, code=1)
+    done = command("stream", "--model", tmp_path / "exact", input=lines, code=1)
     assert "holds SFA, which cannot learn from a stream" in line_of_error(done)
 
 
-# is killed, or interrupted as by Ctrl-C, when it writes its so-manieth file: before it is whole, before it takes its
-# place, or just after
-KILLED = """
-import os, signal, sys
-moment, left = sys.argv.pop(1), int(sys.argv.pop(1))
-def guard(name, after):
+def run_until_killed(folder, arguments, moment, left):
+    """A command that is killed, or interrupted as by Ctrl-C, when it writes its so-manieth file.
+
+    That is before the file is whole, before it takes its place, or just after.
+    """
+    name, after = "fsync" if moment == "writing" else "replace", moment == "renamed"
     real = getattr(os, name)
-    def function(*arguments):
-        global left
+
+    def guard(*arguments):
+        nonlocal left
         left -= 1
         if after:
             real(*arguments)
         if left == 0:
             os.kill(os.getpid(), signal.SIGINT if moment == "interrupted" else signal.SIGKILL)
         return None if after else real(*arguments)
-    setattr(os, name, function)
-guard("fsync" if moment == "writing" else "replace", moment == "renamed")
-from biosfa.cli import main
-main()
-"""
+
+    setattr(os, name, guard)
+    command_in(folder, arguments)
 
 
 @posix
 @pytest.mark.parametrize("solver", ["exact", "online"])
-def test_killed_at_any_moment_it_goes_on_to_the_same_bits(solver, X, tmp_path):
+def test_killed_at_any_moment_it_goes_on_to_the_same_bits(command, solver, X, tmp_path):
     np.save(tmp_path / "x.npy", np.tile(X, (25, 1)))  # three chunks
     arguments = ["fit", "x.npy", "-k", "2", "--solver", solver, "--pca", "5", "--checkpoint-every", "1e-6"]
     arguments += [] if solver == "exact" else ["--epochs", "2"]
-    run(*arguments, "--out", "whole", cwd=tmp_path)
-    command = [*arguments, "--out", "killed"]
+    command(*arguments, "--out", "whole", cwd=tmp_path)
+    again = [*arguments, "--out", "killed"]
     moments = [("writing", 1), ("renamed", 2), ("renaming", 3), ("interrupted", 2), ("writing", 4), ("renamed", 2)]
     for moment, left in moments:
-        done = subprocess.run([sys.executable, "-c", KILLED, moment, str(left), *command], cwd=tmp_path)
-        assert done.returncode == (130 if moment == "interrupted" else -signal.SIGKILL)
+        process = forked(run_until_killed, tmp_path, again, moment, left)
+        process.join()
+        assert process.exitcode == (130 if moment == "interrupted" else -signal.SIGKILL)
         assert not (tmp_path / "killed").exists()
         if (tmp_path / "killed.checkpoint").exists():
             assert read_model(tmp_path / "killed.checkpoint").kind == "Checkpoint"
-            command = ["resume", "killed", "--checkpoint-every", "1e-6"]
-    assert command[0] == "resume"
-    run(*command, cwd=tmp_path)
+            again = ["resume", "killed", "--checkpoint-every", "1e-6"]
+    assert again[0] == "resume"
+    command(*again, cwd=tmp_path)
     assert (tmp_path / "killed").read_bytes() == (tmp_path / "whole").read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"x.npy", "whole", "killed"}
 
 
-def test_a_checkpoint_is_not_taken_for_another_input_or_command(X, tmp_path, monkeypatch):
+def test_a_checkpoint_is_not_taken_for_another_input_or_command(command, X, tmp_path, monkeypatch):
     np.save(tmp_path / "x.npy", X)
     monkeypatch.setattr("biosfa.io._stream.CHUNK_BYTES", 8 * 6 * 1000)
     options = FitOptions([str(tmp_path / "x.npy")], 2)
@@ -306,52 +306,62 @@ def test_a_checkpoint_is_not_taken_for_another_input_or_command(X, tmp_path, mon
     steps = Run.begin(options, out).steps(checkpoint_every=1e-9)
     for _ in range(5):
         next(steps)
-    text = run("inspect", f"{out}.checkpoint").stdout
+    text = command("inspect", f"{out}.checkpoint").stdout
     assert "4,000 rows of pass 1" in text or "5,000 rows of pass 1" in text
     np.save(tmp_path / "x.npy", X[1:])
-    assert "has changed since" in line_of_error(run("resume", out, code=1))
+    assert "has changed since" in line_of_error(command("resume", out, code=1))
     before = Path(f"{out}.checkpoint").read_bytes()
-    assert "has changed since" in line_of_error(run("fit", tmp_path / "x.npy", "-k", 2, "--out", out, code=1))
+    assert "has changed since" in line_of_error(command("fit", tmp_path / "x.npy", "-k", 2, "--out", out, code=1))
     for k in (3, 30):  # another fit, and one that would fail
-        done = run("fit", tmp_path / "x.npy", "-k", k, "--out", out, code=1)
+        done = command("fit", tmp_path / "x.npy", "-k", k, "--out", out, code=1)
         assert "is the checkpoint of a fit with other settings or inputs" in line_of_error(done)
         assert Path(f"{out}.checkpoint").read_bytes() == before
-    run("fit", tmp_path / "x.npy", "-k", 2, "--out", out, "--overwrite")
+    command("fit", tmp_path / "x.npy", "-k", 2, "--out", out, "--overwrite")
     assert not Path(f"{out}.checkpoint").exists()
     np.testing.assert_allclose(biosfa.load(out).delta_values_, SFA(2).fit(X[1:]).delta_values_, rtol=1e-9)
 
 
-@posix
-def test_trouble_with_disks_is_one_line_and_leaves_what_was(folder, tmp_path):
+@contextmanager
+def no_room():
+    """Within it, writing more than 500 bytes to a file fails as on a full disk, with another number."""
     import resource
 
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@posix
+def test_trouble_with_disks_is_one_line_and_leaves_what_was(command, folder, tmp_path):
     out = tmp_path / "m"
-    run("fit", folder / "x.npy", "-k", 2, "--out", out)
+    command("fit", folder / "x.npy", "-k", 2, "--out", out)
     before = out.read_bytes()
-
-    def no_room():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then writing fails as on a full disk, with another number
-        resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))
-
     for arguments in (
         ["fit", folder / "x.npy", "-k", 3, "--out", out],
         ["transform", out, folder / "x.npy", "--out", tmp_path / "y.npy"],
     ):
-        error = line_of_error(run(*arguments, code=1, preexec_fn=no_room))
+        with no_room():
+            done = command(*arguments, code=1)
+        error = line_of_error(done)
         assert "File too large" in error
         assert str(tmp_path) in error
     assert out.read_bytes() == before
     assert list(tmp_path.iterdir()) == [out]
     missing = tmp_path / "no" / "such" / "folder" / "m"
     assert "such/folder does not exist" in line_of_error(
-        run("fit", folder / "x.npy", "-k", 2, "--out", missing, code=1)
+        command("fit", folder / "x.npy", "-k", 2, "--out", missing, code=1)
     )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_standard_output(folder, tmp_path):
+def test_a_full_standard_output(command, folder, tmp_path):
     out = tmp_path / "m"
-    run("fit", folder / "x.npy", "-k", 2, "--out", out)
+    command("fit", folder / "x.npy", "-k", 2, "--out", out)
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with open("/dev/full", "w") as full:
         done = subprocess.run(
@@ -377,7 +387,7 @@ def test_it_ends_like_other_filters_when_nobody_reads_on(folder, X, tmp_path):
     process.stderr.close()
 
 
-def test_wrong_use_is_one_line(folder, tmp_path):
+def test_wrong_use_is_one_line(command, folder, tmp_path):
     out = tmp_path / "m"
     wrong = {
         "n_components=7 exceeds": ["fit", folder / "x.npy", "-k", 7, "--out", out],
@@ -389,7 +399,7 @@ def test_wrong_use_is_one_line(folder, tmp_path):
         "Missing option": ["fit", folder / "x.npy"],
     }
     for message, arguments in wrong.items():
-        assert message in line_of_error(run(*arguments, code=2 if message == "Missing option" else 1))
+        assert message in line_of_error(command(*arguments, code=2 if message == "Missing option" else 1))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -411,37 +421,37 @@ def test_memory_stays_small_however_large_the_input(tmp_path):
     assert max(peaks.values()) < 450, peaks
 
 
-def test_inputs_are_not_overwritten(X, tmp_path):
+def test_inputs_are_not_overwritten(command, X, tmp_path):
     np.save(tmp_path / "x.npy", X)
     before = (tmp_path / "x.npy").read_bytes()
-    run("fit", "x.npy", "-k", 2, "--out", "m", cwd=tmp_path)
+    command("fit", "x.npy", "-k", 2, "--out", "m", cwd=tmp_path)
     for arguments in (
         ["fit", "x.npy", "-k", 2, "--out", "x.npy"],
         ["transform", "m", "x.npy", "--out", "./x.npy"],
     ):
-        assert "x.npy is an input" in line_of_error(run(*arguments, code=1, cwd=tmp_path))
+        assert "x.npy is an input" in line_of_error(command(*arguments, code=1, cwd=tmp_path))
     assert (tmp_path / "x.npy").read_bytes() == before
-    assert "is a folder" in line_of_error(run("fit", "x.npy", "-k", 2, "--out", tmp_path, code=1, cwd=tmp_path))
+    assert "is a folder" in line_of_error(command("fit", "x.npy", "-k", 2, "--out", tmp_path, code=1, cwd=tmp_path))
 
 
-def test_columns_of_a_model(X, tmp_path):
+def test_columns_of_a_model(command, X, tmp_path):
     np.save(tmp_path / "x.npy", X)
     np.save(tmp_path / "one.npy", X[:, :1])
-    run("fit", "x.npy", "--columns", "0,2", "-k", 2, "--out", "m", cwd=tmp_path)
-    run("transform", "m", "x.npy", "--out", "y.npy", cwd=tmp_path)
+    command("fit", "x.npy", "--columns", "0,2", "-k", 2, "--out", "m", cwd=tmp_path)
+    command("transform", "m", "x.npy", "--out", "y.npy", cwd=tmp_path)
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), SFA(2).fit(X[:, [0, 2]]).transform(X[:, [0, 2]]), atol=1e-9)
     assert "one.npy has no column 'x2'" in line_of_error(
-        run("transform", "m", "one.npy", "--out", "z.npy", code=1, cwd=tmp_path)
+        command("transform", "m", "one.npy", "--out", "z.npy", code=1, cwd=tmp_path)
     )
-    run("fit", "x.npy", "-k", 2, "--out", "all", cwd=tmp_path)
-    error = line_of_error(run("transform", "all", "one.npy", "--out", "z.npy", code=1, cwd=tmp_path))
+    command("fit", "x.npy", "-k", 2, "--out", "all", cwd=tmp_path)
+    error = line_of_error(command("transform", "all", "one.npy", "--out", "z.npy", code=1, cwd=tmp_path))
     assert "has 1 columns, but the model was fitted to 6" in error
     lines = ["c,b,a\n", *(f"{c!r},{b!r},{a!r}\n" for a, b, c in X[:50, :3].tolist())]
-    run("stream", "-k", 1, "--model", "live", cwd=tmp_path, input="".join(lines[:40]))
+    command("stream", "-k", 1, "--model", "live", cwd=tmp_path, input="".join(lines[:40]))
     net = biosfa.load(tmp_path / "live")
     assert list(net.feature_names_in_) == ["c", "b", "a"]
     lines = ["a,b,c\n", *(f"{a!r},{b!r},{c!r}\n" for a, b, c in X[39:50, :3].tolist())]
-    run("stream", "--model", "live", cwd=tmp_path, input="".join(lines))
+    command("stream", "--model", "live", cwd=tmp_path, input="".join(lines))
     expected = OnlineSFA(1, random_state=0).partial_fit(X[:39, [2, 1, 0]])
     expected.end_episode().partial_fit(X[39:50, [2, 1, 0]])
     np.testing.assert_allclose(biosfa.load(tmp_path / "live").components_, expected.components_, rtol=1e-6)
@@ -455,8 +465,8 @@ def test_columns_of_a_model(X, tmp_path):
         (["--max-step", 2], "--max-step needs --time"),
     ],
 )
-def test_options_that_do_not_go_together(options, message, folder, tmp_path):
-    done = run("fit", folder / "x.npy", "-k", 1, *options, "--out", tmp_path / "m", code=1)
+def test_options_that_do_not_go_together(command, options, message, folder, tmp_path):
+    done = command("fit", folder / "x.npy", "-k", 1, *options, "--out", tmp_path / "m", code=1)
     assert message in line_of_error(done)
 
 
@@ -479,11 +489,11 @@ def test_independent_channels_share_nothing_slow_though_all_are_slower_than_nois
 
 
 @pytest.mark.parametrize("solver", ["online", "bio"])
-def test_fit_and_inspect_print_the_same_slowness(solver, folder, X, tmp_path):
+def test_fit_and_inspect_print_the_same_slowness(command, solver, folder, X, tmp_path):
     """It is that of the weights that transform uses, on recent pairs: √(2/2048) is 3%."""
     out = tmp_path / "m"
-    fitted = run("fit", folder / "x.npy", "-k", 2, "--solver", solver, "--out", out).stdout
-    found = json.loads(run("inspect", out, "--json").stdout)
+    fitted = command("fit", folder / "x.npy", "-k", 2, "--solver", solver, "--out", out).stdout
+    found = json.loads(command("inspect", out, "--json").stdout)
     model = biosfa.load(out)
     np.testing.assert_array_equal(found["delta_values"], model.delta_values_)
     assert "slowness δ: " + " ".join(f"{value:.4g}" for value in model.delta_values_) in fitted
