@@ -1,11 +1,11 @@
 """Settings of the experiment with the chaotic series, and the series."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from biosfa import metrics
 from biosfa.datasets import DrivenLogisticMap, Variant, driven_logistic_map
-from biosfa.estimators import BioSFA, OnlineSFA
+from biosfa.estimators import BioSFA, LocalSFA, OnlineSFA
 from biosfa.experiments.engine import changed, held
 from biosfa.kernels.exact import Moments
 from biosfa.learning import InverseTime
@@ -15,7 +15,20 @@ from biosfa.typing import Float64Array
 LEARNING_RATE = InverseTime(a=1e4, b=1e-4)
 TAU = 0.5
 RULES = ("bio-sfa", "reversible")
-TUNED: dict[str, type[BioSFA | OnlineSFA]] = {"auto": BioSFA, "online": OnlineSFA}  # no rate chosen by hand
+
+
+class Automatic(NamedTuple):
+    """A network whose rates nobody chose."""
+
+    label: str
+    kind: type[BioSFA | LocalSFA | OnlineSFA]
+
+
+AUTOMATIC = {
+    "auto": Automatic("paper's rule, automatic rates", BioSFA),
+    "local": Automatic("LocalSFA", LocalSFA),
+    "online": Automatic("OnlineSFA", OnlineSFA),
+}
 
 
 @dataclass(frozen=True)

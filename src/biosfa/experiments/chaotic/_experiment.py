@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from biosfa.estimators import BioSFA
-from biosfa.experiments.chaotic._config import RULES, TUNED, ChaoticConfig, load, others
+from biosfa.experiments.chaotic._config import AUTOMATIC, RULES, ChaoticConfig, load, others
 from biosfa.experiments.chaotic._figures import draw_figures
 from biosfa.experiments.chaotic._report import write_report
 from biosfa.experiments.chaotic._tasks import tasks, time_numpy_loop
@@ -100,7 +100,7 @@ def summarize(config: ChaoticConfig, arrays: dict[str, Arrays]) -> tuple[dict[st
     def at_fifths(values: Float64Array) -> dict[str, float]:
         return {str(steps[i]): float(values[i]) for i in fifths}
 
-    tuned = {name: [arrays[f"tuned-{name}-{run:02d}"] for run in range(config.runs)] for name in TUNED}
+    tuned = {name: [arrays[f"tuned-{name}-{run:02d}"] for run in range(config.runs)] for name in AUTOMATIC}
     series = {
         config.seed: runs["bio-sfa"][0],
         **{seed: arrays[f"bio-sfa-series-{seed:02d}"] for seed in others(config)},

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from biosfa.estimators import BioSFA
+from biosfa.experiments.chaotic._config import AUTOMATIC
 from biosfa.experiments.chaotic._diagram import draw_network
 from biosfa.presentation.style import COLORS, band, figure, save
 from biosfa.typing import Arrays
@@ -91,7 +92,7 @@ def draw_tuned(folder: Path, curves: Arrays, found: dict[str, Any]) -> None:
             label="paper's rule and rates",
         )
         shown = curves["steps_tuned"] >= FIRST_SHOWN
-        for name, label in (("auto", "paper's rule, automatic rates"), ("online", "OnlineSFA")):
+        for name, (label, _) in AUTOMATIC.items():
             band(
                 error, curves["steps_tuned"][shown], curves[f"error_{name}"][:, shown], color=COLORS[name], label=label
             )

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from biosfa.experiments.chaotic._config import AUTOMATIC
 from biosfa.experiments.engine import Report
 
 if TYPE_CHECKING:
@@ -98,9 +99,10 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
     report.heading("Automatic rates")
     report.picture(
         folder / "tuned.png",
-        "Left: errors in one pass over the series with automatic rates, for the paper's local rule and for OnlineSFA, "
-        "which is not local. The paper's own rates are shown for comparison. Right: slowness, constraint error and "
-        "effective rate of OnlineSFA, as the network estimates them while it learns (median of the runs).",
+        "Left: errors in one pass over the series with automatic rates, for the paper's local rule, for LocalSFA, "
+        "whose rules are local too, and for OnlineSFA, whose rule is not. The paper's own rates are shown for "
+        "comparison. Right: slowness, constraint error and effective rate of OnlineSFA, as the network estimates them while it "
+        "learns (median of the runs).",
     )
     asked = list(found["one_pass"]["online"]["error_median"])
     report.table(
@@ -112,15 +114,15 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
             ]
             for label, own in (
                 ("paper's rule and rates", found["one_pass"]["paper"]),
-                ("paper's rule, automatic rates", found["one_pass"]["auto"]),
-                ("OnlineSFA", found["one_pass"]["online"]),
+                *((label, found["one_pass"][name]) for name, (label, _) in AUTOMATIC.items()),
             )
         ],
     )
     least = {name: min(values) for name, values in found["correlation_tuned"].items()}
     report.paragraph(
         "At the end of the pass, the lowest correlation with the driving force over the runs is "
-        f"{least['auto']:.4f} for the paper's rule with automatic rates, and {least['online']:.4f} for OnlineSFA."
+        + ", ".join(f"{least[name]:.4f} ({label})" for name, (label, _) in AUTOMATIC.items())
+        + "."
     )
     report.heading("Other series")
     report.paragraph(

@@ -8,7 +8,7 @@ import numpy as np
 from biosfa import metrics
 from biosfa.estimators import SFA, BioSFA, OfflineBioSFA
 from biosfa.experiments.chaotic._baseline import numpy_loop
-from biosfa.experiments.chaotic._config import LEARNING_RATE, RULES, TAU, TUNED, ChaoticConfig, load, others, signal
+from biosfa.experiments.chaotic._config import AUTOMATIC, LEARNING_RATE, RULES, TAU, ChaoticConfig, load, others, signal
 from biosfa.experiments.engine import Task
 from biosfa.learning import Recorder, log_spaced
 from biosfa.typing import Advance, Arrays
@@ -30,7 +30,7 @@ def tasks(config: ChaoticConfig) -> list[Task]:
         ),
         *(
             Task(f"tuned-{name}-{run:02d}", config.samples, run_tuned, (config, name, run))
-            for name in TUNED
+            for name in AUTOMATIC
             for run in range(config.runs)
         ),
         *(
@@ -97,7 +97,7 @@ def run_network(config: ChaoticConfig, rule: str, run: int, seed: int, report: A
 def run_tuned(config: ChaoticConfig, name: str, run: int, report: Advance) -> Arrays:
     """Train one network with automatic rates in one pass over the series."""
     X, moments = signal(config, config.seed)
-    net = TUNED[name](1, random_state=run)
+    net = AUTOMATIC[name].kind(1, random_state=run)
     recorder = Recorder(steps=[step for step in iter_until(log_spaced(10), len(X) - 1) if step >= X.shape[1]])
     for begin in range(0, len(X), CHUNK):
         net.partial_fit(X[begin : begin + CHUNK], recorder=recorder)
