@@ -101,8 +101,8 @@ def write_report(folder: Path, config: "ChaoticConfig", found: dict[str, Any], t
         folder / "tuned.png",
         "Left: errors in one pass over the series with automatic rates, for the paper's local rule, for LocalSFA, "
         "whose rules are local too, and for OnlineSFA, whose rule is not. The paper's own rates are shown for "
-        "comparison. Right: slowness, constraint error and effective rate of OnlineSFA, as the network estimates them while it "
-        "learns (median of the runs).",
+        "comparison. Right: slowness, constraint error and effective rate of OnlineSFA, as the network estimates them "
+        "while it learns (median of the runs).",
     )
     asked = list(found["one_pass"]["online"]["error_median"])
     report.table(
