@@ -18,6 +18,7 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc has them
+autodoc_preserve_defaults = True  # 1e9, not 1000000000.0
 numpydoc_show_class_members = False
 html_theme = "furo"
 pygments_dark_style = "github-dark"  # the theme's own underlines modules like links
