@@ -9,17 +9,19 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "biosfa"
 author = "The biosfa developers"
-project_copyright = "The biosfa developers. BSD-3-Clause license"
 release = biosfa.__version__
+project_copyright = f"The biosfa developers. Version {release}, BSD-3-Clause license"
 repository = "https://github.com/biosfa/biosfa"
-extensions = ["myst_parser", "mathml", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
+extensions = ["myst_parser", "mathml", "symbols", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
 templates_path = ["_templates"]
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc has them
+autodoc_preserve_defaults = True  # 1e9, not 1000000000.0
 numpydoc_show_class_members = False
 html_theme = "furo"
+pygments_dark_style = "github-dark"  # the theme's own underlines modules like links
 html_title = f"biosfa {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -27,6 +29,6 @@ html_theme_options = {
     "source_repository": repository,
     "source_branch": "main",
     "source_directory": "docs/",
-    "footer_icons": [{"name": "Source", "url": repository, "html": "Source", "class": ""}],
+    "footer_icons": [{"name": "Repository", "url": repository, "html": "Repository", "class": ""}],
 }
 exclude_patterns = ["_build", "_templates", "_ext"]

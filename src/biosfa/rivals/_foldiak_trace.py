@@ -79,7 +79,8 @@ class FoldiakTrace(OnlineRival):
     >>> import numpy as np
     >>> from biosfa.rivals import FoldiakTrace
     >>> rng = np.random.default_rng(0)
-    >>> sweeps = 10 * rng.integers(2, size=(1000, 1)) + np.arange(10)  # each sweep shows patterns 0 to 9, or 10 to 19
+    >>> # each sweep shows patterns 0 to 9, or 10 to 19
+    >>> sweeps = 10 * rng.integers(2, size=(1000, 1)) + np.arange(10)
     >>> net = FoldiakTrace(2, random_state=0).fit(np.eye(20)[sweeps.ravel()])
     >>> net.winner(np.eye(20)).reshape(2, 10)
     array([[1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
