@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from biosfa.episodes import episode_starts, without_missing
 from biosfa.estimators._memory import check_pca_memory
 from biosfa.exceptions import DivergenceError
-from biosfa.io import Chunk, Position, Stream
+from biosfa.io import Chunk, Position, Reading, Stream
 from biosfa.kernels.exact import Moments
 from biosfa.signal import Reduction
 from biosfa.typing import Arrays, BoolArray
@@ -80,6 +80,7 @@ class Fitting:
         """Check parameters and input, and return the fit of an estimator to an array or a stream, not yet begun."""
         estimator._check_parameters()
         if not isinstance(X, Stream):
+            estimator.__dict__.pop("_reading", None)
             return cls(estimator, _checked(estimator, X, lengths), **learning)
         if lengths is not None:
             raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
@@ -232,6 +233,11 @@ def _checked(estimator: "SlowFeatureEstimator", X: ArrayLike, lengths: ArrayLike
 def has_started(estimator: "SlowFeatureEstimator") -> bool:
     """Return whether an estimator has begun to learn."""
     return estimator._started
+
+
+def reading_of(estimator: "SlowFeatureEstimator") -> Reading:
+    """Return how the stream of ``fit`` was divided into episodes."""
+    return estimator._reading
 
 
 def begin_stream(estimator: "SlowFeatureEstimator", stream: Stream) -> None:

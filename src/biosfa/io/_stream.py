@@ -1,7 +1,7 @@
 """Streams of samples from files: chunks of rows, with flags where episodes begin."""
 
 import os
-import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +13,14 @@ from numpy.typing import ArrayLike
 from biosfa.episodes import rows_with_nan, without_missing
 from biosfa.exceptions import InputError
 from biosfa.io._chunk import Chunk, Position
+from biosfa.io._columns import distinct, number_of
+from biosfa.io._reading import Reading
+from biosfa.io._sources import files_of, path_of, size_of, sources_of
 from biosfa.io._time import JumpError, describe_jump, to_seconds
-from biosfa.io.tables import Block, Frame, Sliced, Table, Wrong, is_table, open_table
+from biosfa.io.tables import Block, Table, Wrong, open_table
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import BoolArray, Float64Array
-from biosfa.wording import listed, printable, quoted
+from biosfa.wording import listed, quoted
 
 CHUNK_BYTES = 2**23
 CHUNK_ROWS = 64  # at least, however many columns there are
@@ -43,6 +46,8 @@ class StreamOptions:
     header: bool | None = None
 
     def __post_init__(self) -> None:
+        if self.max_step is not None and not self.max_step > 0:
+            raise ValueError(f"max_step must be a positive number; got {self.max_step!r}")
         if self.missing not in ("raise", "break"):
             raise ValueError(f"missing must be 'raise' or 'break'; got {self.missing!r}")
         if self.columns is not None:
@@ -62,7 +67,7 @@ class StreamOptions:
         """Return the stream of a source; see :func:`open_stream`."""
         if chunk_size is not None and chunk_size < 1:
             raise ValueError(f"chunk_size must be at least 1; got {chunk_size!r}")
-        return Stream(_sources(source), self, chunk_size)
+        return Stream(sources_of(source), self, chunk_size)
 
 
 class Stream:
@@ -83,6 +88,8 @@ class Stream:
         Number of rows of all files. None if only reading them would tell, as for text files.
     chunk_size : int
         Largest number of rows of a chunk.
+    reading : Reading
+        How the rows are divided into episodes.
 
     Examples
     --------
@@ -113,11 +120,18 @@ class Stream:
         self.feature_names: list[str] = []
         self._opened: tuple[int, Table] | None = None  # the last one
         first = self._open(0)
-        features, _ = self._find_columns(first)
+        features, labels = self._find_columns(first)
         self.named = first.named or options.columns is not None  # x0, x2 say which ones, too
         self.feature_names = [first.columns[i] for i in features]
+        self.reading = Reading(
+            time=None if self._time is None else first.columns[labels[0]],
+            max_step=None if self._max_step is None else min(float(self._max_step), sys.float_info.max),
+            episodes=self._every if self._label is None else first.columns[labels[-1]],
+            lengths=self._ends is not None,
+            joined=self._joined,
+        )
         self.chunk_size = chunk_size or max(CHUNK_ROWS, CHUNK_BYTES // (8 * len(first.columns)))
-        self._sizes = [_size(source) for source in self._sources]
+        self._sizes = [size_of(source) for source in self._sources]
 
     @property
     def n_features(self) -> int:
@@ -169,12 +183,12 @@ class Stream:
 
     def files(self) -> list[Path]:
         """Return the files that are read, and the folders that are read as one array."""
-        return [_path(source) for source in self._sources if not isinstance(source, Table)]
+        return [path_of(source) for source in self._sources if not isinstance(source, Table)]
 
     def stamps(self) -> list[list[int]]:
         """Return sizes and dates of the files, which tell whether they have changed."""
         return [
-            [_size(source), max((file.stat().st_mtime_ns for file in _files(source)), default=0)]
+            [size_of(source), max((file.stat().st_mtime_ns for file in files_of(source)), default=0)]
             for source in self._sources
         ]
 
@@ -271,9 +285,9 @@ class Stream:
 
     def _find_columns(self, table: Table) -> tuple[list[int], list[int]]:
         """Columns that are samples, and those that are time and episode."""
-        labels = [_index(table, column) for column in (self._time, self._label) if column is not None]
+        labels = [number_of(table, column) for column in (self._time, self._label) if column is not None]
         if self._columns is not None:
-            return _distinct(table, [_index(table, column) for column in self._columns]), labels
+            return distinct(table, [number_of(table, column) for column in self._columns]), labels
         features = [i for i in range(len(table.columns)) if i not in labels]
         if not features:
             raise InputError(f"{table.name} has no columns that are samples")
@@ -362,75 +376,10 @@ def open_stream(
     return options.open(source, chunk_size)
 
 
-def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
-    """Files, with folders replaced by what is in them, in the order of their numbers and names."""
-    if isinstance(source, Table):
-        return [source]
-    if hasattr(source, "columns") and (hasattr(source, "iloc") or hasattr(source, "to_arrow")):  # pandas, polars
-        return [Frame(source)]
-    if hasattr(source, "shape"):
-        return [Sliced("the array", source)]
-    if not isinstance(source, str | os.PathLike):
-        return [found for each in source for found in _sources(each)]
-    path = Path(source)
-    if not path.is_dir() or path.suffix.lower() == ".zarr":
-        return [source]
-    files = [file for file in path.iterdir() if is_table(file) and not file.name.startswith(".")]
-    if not files:
-        raise InputError(f"{printable(path)} has no files of samples")
-    files.sort(key=_in_order)
-    return [*files]
-
-
-def _in_order(file: Path) -> list[tuple[int, str] | str]:
-    """Return the sort key of a file: its name, with numbers in it compared as numbers."""
-    words = re.split(r"(\d+)", file.name)  # every second one is a number
-    return [(int(word), word) if i % 2 else word for i, word in enumerate(words)]
-
-
-def _size(source: str | os.PathLike[str] | Table) -> int:
-    if isinstance(source, Table):
-        return 8 * (source.n_rows or 0) * len(source.columns)
-    return sum(file.stat().st_size for file in _files(source))
-
-
-def _files(source: str | os.PathLike[str] | Table) -> list[Path]:
-    """The files of a source: one, or all in a folder."""
-    if isinstance(source, Table):
-        return []
-    path = _path(source)
-    return [path, *(file for file in path.rglob("*") if file.is_file())] if path.is_dir() else [path]
-
-
-def _path(source: str | os.PathLike[str]) -> Path:
-    """The file of a source, without the name of an array in it."""
-    return Path(os.fspath(source).partition("::")[0])
-
-
 def _first_rows(block: Block, n: int) -> Block:
     """Return the first n rows of a block. Reading resumes with the row after them."""
     labels = [label[:n] for label in block.labels]
     return block._replace(samples=block.samples[:n], labels=labels, after=block.at(n), wrong=None)
-
-
-def _index(table: Table, column: str | int) -> int:
-    """The number of a column, from its name, or from its number, which is never taken for a name."""
-    if isinstance(column, str):
-        if column in table.numbers:
-            return table.numbers[column]
-    elif 0 <= column < len(table.columns):
-        return int(column)
-    raise InputError(f"{table.name} has no column {column!r}; it has {listed(table.columns)}")
-
-
-def _distinct(table: Table, features: list[int]) -> list[int]:
-    """Return the chosen columns; raise InputError if one is chosen twice."""
-    seen: set[int] = set()
-    for i in features:
-        if i in seen:
-            raise InputError(f"columns (--columns) has {quoted(table.columns[i])} of {table.name} more than once")
-        seen.add(i)
-    return features
 
 
 def _label(value: Any) -> str:

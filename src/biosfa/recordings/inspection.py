@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from biosfa import metrics
-from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimator, load_model
+from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimator, load_model, reading_of
 from biosfa.io.checkpoint import KIND, content_of
 from biosfa.io.model_file import Model, damage_is_an_error, read_model
 from biosfa.rivals import OnlineRival
@@ -51,7 +51,8 @@ def _described(path: str, model: Model) -> dict[str, Any]:
     estimator = load_model(path, model)
     found["parameters"] = model.settings.get("parameters", {})
     if isinstance(estimator, SlowFeatureEstimator):
-        found |= {"open_episode": model.settings["open"], **_of_slow_features(estimator)}
+        reading = reading_of(estimator).to_json()
+        found |= {"reading": reading, "open_episode": model.settings["open"], **_of_slow_features(estimator)}
     found["arrays"] = {name: list(array.shape) for name, array in sorted(model.arrays.items())}
     if "origin" in model.settings:
         found["origin"] = model.settings["origin"]
@@ -142,6 +143,8 @@ def _text(found: dict[str, Any]) -> str:
         say("from", ", ".join(found["origin"]["inputs"][:SHOWN]))
         if found["origin"]["constant_columns"]:
             say("constant", ", ".join(found["origin"]["constant_columns"][:SHOWN]))
+    if found["reading"]:
+        say("read with", ", ".join(f"{name}={value!r}" for name, value in found["reading"].items()))
     updates = f", {found['n_updates']:,} updates" if "n_updates" in found else ""
     say(
         "seen",
