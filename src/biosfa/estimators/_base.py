@@ -166,8 +166,11 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _learn(self, X: FloatArray, starts: BoolArray) -> None:
         """Learn from checked rows."""
 
-    def _finish(self, position: Position, episodes: Episodes) -> None:
-        """Check that there are features, and warn about problems; ``position`` is the end of the stream."""
+    def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
+        """Check that there are features, and warn about problems.
+
+        ``position`` is the end of the stream; ``counters`` are the columns that only rise or only fall.
+        """
         self.n_skipped_, self.n_broken_pairs_ = position.n_skipped, position.n_broken
         if episodes.n_short:
             warnings.warn(
