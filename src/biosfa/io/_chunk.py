@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from biosfa.io._time import Times
 from biosfa.io.tables import Cursor
 from biosfa.typing import BoolArray, FloatArray, IntArray
 
@@ -73,6 +74,8 @@ class Chunk(NamedTuple):
         Which rows of the input are samples. The others are missing. None if no row is missing.
     position : Position
         Position in the stream after this chunk.
+    times : array of shape (n_rows,), or None
+        Times of the rows of the input, as numbers or as datetime64[ns]. None if the stream has no column of time.
     n_rows : int
         Number of rows of the input, with missing ones.
     rows : int array of shape (n_samples,)
@@ -92,6 +95,7 @@ class Chunk(NamedTuple):
     starts: BoolArray
     kept: BoolArray | None
     position: Position
+    times: Times | None = None
 
     @property
     def n_rows(self) -> int:

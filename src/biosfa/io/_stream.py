@@ -16,7 +16,7 @@ from biosfa.io._chunk import Chunk, Position
 from biosfa.io._columns import distinct, number_of
 from biosfa.io._reading import Reading
 from biosfa.io._sources import files_of, path_of, size_of, sources_of
-from biosfa.io._time import JumpError, describe_jump, to_seconds
+from biosfa.io._time import JumpError, describe_jump, read_times, to_seconds
 from biosfa.io.tables import Block, Table, Wrong, open_table
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import BoolArray, Float64Array
@@ -214,7 +214,7 @@ class Stream:
         if self._ends is not None:
             inside = self._ends[(self._ends >= at.n_rows) & (self._ends < at.n_rows + n)] - at.n_rows
             starts[inside] = True
-        labels = list(block.labels)
+        labels, times = list(block.labels), None
         after = replace(at, cursor=block.after, row=at.row + n, n_rows=at.n_rows + n)
         if self._label is not None:
             label = labels.pop()
@@ -225,10 +225,11 @@ class Stream:
             starts[0] |= at.label is not None and _label(label[0]) != at.label
             after = replace(after, label=_label(label[-1]))
         if self._time is not None:
+            times = read_times(labels[0])
             dates = labels[0].dtype.kind not in "iuf"
-            starts, after = self._find_jumps(table, block, to_seconds(labels[0]), starts, after, dates=dates)
+            starts, after = self._find_jumps(table, block, to_seconds(times), starts, after, dates=dates)
         if all_finite(block.samples.reshape(-1)) and not at.broken:
-            return Chunk(block.samples, starts, None, after)
+            return Chunk(block.samples, starts, None, after, times)
         unbroken = without_missing(block.samples, starts, rows_with_nan(block.samples), broken=at.broken)
         after = replace(
             after,
@@ -236,7 +237,7 @@ class Stream:
             n_skipped=after.n_skipped + n - len(unbroken.samples),
             n_broken=after.n_broken + unbroken.n_broken,
         )
-        return Chunk(unbroken.samples, unbroken.starts, unbroken.kept, after)
+        return Chunk(unbroken.samples, unbroken.starts, unbroken.kept, after, times)
 
     def _find_jumps(
         self, table: Table, block: Block, time: Float64Array, starts: BoolArray, after: Position, *, dates: bool
