@@ -223,6 +223,19 @@ def test_forged_checkpoints_are_refused_in_one_line(path, value, checkpoint):
         kept_in.write_bytes(whole)
 
 
+def test_checkpoints_of_version_0_2_are_resumed(checkpoint):
+    """They do not have the options and the state that are newer."""
+    kept_in = run.checkpoint_of(checkpoint)
+    whole, settings = kept_in.read_bytes(), model_file.read_model(kept_in).settings
+    try:
+        for path in (("owner", "options", "stream", "skip"), ("state", "fitting", "monotone"), ("model", 1, "reading")):
+            settings = replaced(settings, path, ...)
+        model_file.write_model(kept_in, model_file.read_model(kept_in)._replace(settings=settings))
+        assert run.resume(checkpoint).fitting.n_rows == 500
+    finally:
+        kept_in.write_bytes(whole)
+
+
 def test_a_checkpoint_of_another_model_is_not_resumed(checkpoint, X, tmp_path):
     kept_in = run.checkpoint_of(checkpoint)
     whole, model = kept_in.read_bytes(), model_file.read_model(kept_in)

@@ -1,6 +1,7 @@
 """Options that several commands share."""
 
 import copy
+import csv
 import functools
 import inspect
 from collections.abc import Callable, Iterable
@@ -54,11 +55,19 @@ STREAM: dict[str, Any] = {
     "columns": Annotated[
         str | None,
         typer.Option(
-            help="Columns to use, by name or by number from 0, with commas between them: a,b,c.",
+            help="Columns to use, by name or by number from 0, with commas between them: a,b,c. 1-8 are the columns "
+            "with the numbers 1 to 8. A name with a comma needs quotation marks.",
             show_default="all",
         ),
     ],
-    "time": Annotated[str | None, typer.Option(help="Column that holds the time. A jump in time is a gap.")],
+    "skip": Annotated[
+        str | None,
+        typer.Option(help="Columns to leave out, given as for --columns.", show_default="none"),
+    ],
+    "time": Annotated[
+        str | None,
+        typer.Option(help="Column that holds the time, by name or by number from 0. A jump in time is a gap."),
+    ],
     "max_step": Annotated[
         float | None,
         typer.Option(
@@ -130,7 +139,7 @@ def takes_stream_options(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=None,
-                annotation=option if default is None or name == "header" else _with_default(option, default),
+                annotation=option if default is None or name in ("header", "skip") else _with_default(option, default),
             )
             for name, option in offered.items()
         ]
@@ -144,11 +153,16 @@ def takes_stream_options(
 
 
 def given_options(
-    columns: str | None = None, time: str | None = None, episodes: str | None = None, **others: Any
+    columns: str | None = None,
+    skip: str | None = None,
+    time: str | None = None,
+    episodes: str | None = None,
+    **others: Any,
 ) -> Given:
     """Return the fields of StreamOptions from the words of the command line: names in one string, lengths in a file."""
     fields: dict[str, Any] = {
-        "columns": None if columns is None else [_column(name.strip()) for name in columns.split(",")],
+        "columns": _columns(columns),
+        "skip": _columns(skip),
         "time": None if time is None else _column(time),
         "episodes": _episodes(episodes),
     }
@@ -162,6 +176,13 @@ def _with_default(option: Any, default: str) -> Any:
     changed = copy.copy(description)
     changed.show_default = default
     return Annotated[kind, changed]
+
+
+def _columns(words: str | None) -> list[str | int] | None:
+    """Return names and numbers of columns from a list with commas, in which names may be in quotation marks."""
+    if words is None:
+        return None
+    return [_column(word.strip()) for word in next(csv.reader([words], skipinitialspace=True))]
 
 
 def _column(word: str) -> str | int:

@@ -1,12 +1,40 @@
 """Finds the columns of a table that are samples, time and episodes."""
 
+import re
+from collections.abc import Sequence
+
 from biosfa.exceptions import InputError
 from biosfa.io.tables import Table
 from biosfa.wording import listed, quoted
 
+RANGE = re.compile(r"(\d+)-(\d+)")
+
+
+def features_of(
+    table: Table, columns: Sequence[str | int] | None, skip: Sequence[str | int] | None, labels: Sequence[int]
+) -> list[int]:
+    """Return the numbers of the columns that are samples.
+
+    They are the chosen columns, by default all except the labels (time and episodes), without those to skip.
+
+    Raises
+    ------
+    InputError
+        If a column does not exist or is chosen twice, or if none is left.
+    """
+    if columns is None:
+        features = [i for i in range(len(table.columns)) if i not in labels]
+    else:
+        features = _distinct(table, [i for column in columns for i in _numbers_of(table, column)])
+    left_out = {i for column in skip or () for i in _numbers_of(table, column)}
+    left = [i for i in features if i not in left_out]
+    if not left:
+        raise InputError(f"{table.name} has no columns that are samples")
+    return left
+
 
 def number_of(table: Table, column: str | int) -> int:
-    """The number of a column, from its name, or from its number, which is never taken for a name."""
+    """Return the number of a column, from its name, or from its number, which is never taken for a name."""
     if isinstance(column, str):
         if column in table.numbers:
             return table.numbers[column]
@@ -15,7 +43,21 @@ def number_of(table: Table, column: str | int) -> int:
     raise InputError(f"{table.name} has no column {column!r}; it has {listed(table.columns)}")
 
 
-def distinct(table: Table, features: list[int]) -> list[int]:
+def _numbers_of(table: Table, column: str | int) -> list[int]:
+    """Return the number of a column, or the numbers of a range such as 1-8, unless that is the name of a column."""
+    found = RANGE.fullmatch(column) if isinstance(column, str) and column not in table.numbers else None
+    if found is None:
+        return [number_of(table, column)]
+    first, last = int(found[1]), int(found[2])
+    if not first <= last < len(table.columns):
+        raise InputError(
+            f"{table.name} has no columns {column}: its {len(table.columns)} columns have the numbers from 0 to "
+            f"{len(table.columns) - 1}"
+        )
+    return list(range(first, last + 1))
+
+
+def _distinct(table: Table, features: list[int]) -> list[int]:
     """Return the chosen columns; raise InputError if one is chosen twice."""
     seen: set[int] = set()
     for i in features:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from biosfa.episodes import rows_with_nan, without_missing
 from biosfa.exceptions import InputError
 from biosfa.io._chunk import Chunk, Position
-from biosfa.io._columns import distinct, number_of
+from biosfa.io._columns import features_of, number_of
 from biosfa.io._reading import Reading
 from biosfa.io._sources import files_of, path_of, size_of, sources_of
 from biosfa.io._time import JumpError, describe_jump, read_times, to_seconds
@@ -44,6 +44,7 @@ class StreamOptions:
     missing: str = "raise"
     joined: bool = False
     header: bool | None = None
+    skip: Sequence[str | int] | None = None
 
     def __post_init__(self) -> None:
         if self.max_step is not None and not self.max_step > 0:
@@ -54,6 +55,8 @@ class StreamOptions:
             if not self.columns:
                 raise ValueError("columns must name at least one column")
             object.__setattr__(self, "columns", tuple(self.columns))
+        if self.skip is not None:
+            object.__setattr__(self, "skip", tuple(self.skip))
         if self.episodes is None or isinstance(self.episodes, str):
             return
         if np.size(self.episodes) == 0 or np.min(self.episodes) < 1:
@@ -106,7 +109,7 @@ class Stream:
         self, sources: Sequence[str | os.PathLike[str] | Table], options: StreamOptions, chunk_size: int | None
     ) -> None:
         self._sources = list(sources)
-        self._columns = options.columns
+        self._columns, self._skip = options.columns, options.skip
         self._time = options.time
         self._max_step = options.max_step
         self._missing = options.missing
@@ -121,7 +124,7 @@ class Stream:
         self._opened: tuple[int, Table] | None = None  # the last one
         first = self._open(0)
         features, labels = self._find_columns(first)
-        self.named = first.named or options.columns is not None  # x0, x2 say which ones, too
+        self.named = first.named or (options.columns, options.skip) != (None, None)  # x0, x2 say which ones, too
         self.feature_names = [first.columns[i] for i in features]
         self.reading = Reading(
             time=None if self._time is None else first.columns[labels[0]],
@@ -287,11 +290,9 @@ class Stream:
     def _find_columns(self, table: Table) -> tuple[list[int], list[int]]:
         """Columns that are samples, and those that are time and episode."""
         labels = [number_of(table, column) for column in (self._time, self._label) if column is not None]
+        features = features_of(table, self._columns, self._skip, labels)
         if self._columns is not None:
-            return distinct(table, [number_of(table, column) for column in self._columns]), labels
-        features = [i for i in range(len(table.columns)) if i not in labels]
-        if not features:
-            raise InputError(f"{table.name} has no columns that are samples")
+            return features, labels
         names = [table.columns[i] for i in features]
         if not self.feature_names or names == self.feature_names:
             return features, labels
@@ -314,6 +315,7 @@ def open_stream(
     missing: str = "raise",
     joined: bool = False,
     header: bool | None = None,
+    skip: Sequence[str | int] | None = None,
 ) -> Stream:
     """Return a stream of samples from files of any size, or from an array or data frame.
 
@@ -329,7 +331,8 @@ def open_stream(
     chunk_size : int, optional
         Largest number of rows of a chunk. By default a chunk has about 8 MB.
     columns : list of str or int, optional
-        Names of the columns to use, or their numbers from 0. By default all columns except those of time and episodes.
+        Names of the columns to use, or their numbers from 0; "1-8" are those with the numbers 1 to 8. By default all
+        columns except those of time and episodes.
     time : str or int, optional
         Name or number of the column of time. A place where time jumps or goes back is a gap.
     max_step : float, optional
@@ -346,6 +349,8 @@ def open_stream(
     header : bool, optional
         Whether the first line of text files has the names of the columns. By default its cells decide: words are names;
         numbers, dates and marks of missing values are a sample.
+    skip : list of str or int, optional
+        Columns to leave out, given in the same way as ``columns``.
 
     Returns
     -------
@@ -373,7 +378,7 @@ def open_stream(
     >>> net.n_samples_seen_
     2000
     """
-    options = StreamOptions(columns, time, max_step, episodes, missing, joined, header)  # type: ignore[arg-type]
+    options = StreamOptions(columns, time, max_step, episodes, missing, joined, header, skip)  # type: ignore[arg-type]
     return options.open(source, chunk_size)
 
 

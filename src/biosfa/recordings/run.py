@@ -237,7 +237,7 @@ def resume(out: Path) -> Run:
         run = Run.begin(FitOptions.from_json(kept.owner["options"]), out)
     if run.options.inputs == [STDIN]:
         raise ModelFileError(f"{path} is damaged: a fit to standard input keeps no checkpoint")
-    if run.checkpoint.owner != kept.owner:
+    if run.checkpoint.owner["stamps"] != kept.owner.get("stamps"):  # its options may lack some that are newer
         raise InputError(
             f"the input has changed since {path} was written: fit again with --overwrite, or restore the old input"
         )
