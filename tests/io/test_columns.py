@@ -80,6 +80,15 @@ def test_arrays_without_names_keep_the_numbers_of_their_columns():
     assert stream.named
 
 
+def test_text_without_a_header_says_so(tmp_path):
+    """As ``tail -f`` writes it, which begins with the last ten lines."""
+    path = tmp_path / "log.csv"
+    path.write_text("2026-03-05 11:09:00,1.5,2.5\n2026-03-05 11:10:00,1.6,2.4\n")
+    with pytest.raises(InputError, match=r"no column 'when': it has no header.* from 0 to 2, .*\(tail -n \+1 -f\)"):
+        open_stream(path, time="when")
+    assert open_stream(path, time=0).n_features == 2
+
+
 def test_files_in_another_order_lose_the_same_column(frame):
     first, second = frame.drop(columns="status"), frame.drop(columns="status")[["c", "1-2", "b, inlet", "t", "a"]]
     chunks = list(open_stream([first, second], skip=["t"]))

@@ -193,7 +193,9 @@ def stream(
 ) -> None:
     """Learn from CSV on standard input. For each line, print its slow features at once.
 
-    Example: [b]tail -f log.csv | biosfa stream --components 3[/b]
+    Example: [b]tail -n +1 -f log.csv | biosfa stream --components 3[/b]
+
+    -n +1 begins with the first line, which has the names of the columns.
 
     The first answers are nan, until there are features.
     """

@@ -40,6 +40,11 @@ def number_of(table: Table, column: str | int) -> int:
             return table.numbers[column]
     elif 0 <= column < len(table.columns):
         return int(column)
+    if not table.named and table.counts == "line":
+        raise InputError(
+            f"{table.name} has no column {column!r}: it has no header, so give the number of the column, from 0 to "
+            f"{len(table.columns) - 1}, or let it begin with the header (tail -n +1 -f)"
+        )
     raise InputError(f"{table.name} has no column {column!r}; it has {listed(table.columns)}")
 
 
