@@ -1,5 +1,8 @@
 """The picture of a recording."""
 
+import itertools
+from types import SimpleNamespace
+
 import matplotlib.dates
 import numpy as np
 import pandas as pd
@@ -104,6 +107,21 @@ def test_the_legend_covers_nothing_and_the_title_counts_features(drawn, tmp_path
             assert not covered.overlaps(axes.get_tightbbox())
         assert figure.bbox.containsx(covered.x0)
         assert figure.bbox.containsx(covered.x1)
+
+
+@pytest.mark.parametrize(("step", "notes"), [(3.0, ["about 57 seconds"]), (0.01, [])])
+def test_a_long_comparison_is_announced(step, notes, monkeypatch, capsys, tmp_path):
+    """The clock is the number of calls, times so many seconds."""
+    clock = itertools.count(0.0, step)
+    monkeypatch.setattr(picture, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    steps = []
+    monkeypatch.setattr(picture.Progress, "advance", lambda self, n: steps.append(n))
+    X = slow_mixture(200, seed=4)[1]
+    plot(SFA(2).fit(X), open_stream(X), tmp_path / "picture.png")
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == len(notes)
+    assert all(note in line and "40 random inputs" in line for note, line in zip(notes, said, strict=True))
+    assert steps == [1] * 40
 
 
 def test_the_slowness_drawn_is_that_of_the_features_in_their_episodes(drawn, tmp_path):

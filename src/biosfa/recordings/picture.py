@@ -1,5 +1,6 @@
 """Draws what a model finds in a recording: features over time, their slowness compared with chance, and weights."""
 
+import time
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +22,9 @@ from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import figure, write_figure
 from biosfa.recordings._beginning import Beginning, beginning_of
 from biosfa.recordings._panels import draw_features, draw_slowness, draw_weights
+from biosfa.recordings.notes import LONG_SECONDS, note
 from biosfa.typing import BoolArray, Float64Array, FloatArray
+from biosfa.wording import duration
 
 SURROGATES = 20  # random inputs of each kind to compare with
 CLEARLY = 0.95  # a feature counts as slower than chance if its δ is below this share of the smallest δ by chance
@@ -107,11 +110,21 @@ def surrogates(
         return sfa.fit(projection.signal.reduce(made), lengths=lengths).delta_values_
 
     found: tuple[list[Float64Array], list[Float64Array]] = ([], [])
-    with warnings.catch_warnings(), Progress("random inputs", total=SURROGATES, unit="inputs") as progress:
+    begin = time.monotonic()
+    with warnings.catch_warnings(), Progress("random inputs", total=2 * SURROGATES, unit="inputs") as progress:
         for known in (RankDeficiencyWarning, ShortEpisodeWarning, ConditioningWarning, GiveAwayWarning):
             warnings.simplefilter("ignore", known)  # reported when the model was fitted
-        for _ in range(SURROGATES):
+        for made in range(SURROGATES):
             found[0].append(slowness(phase_randomised(samples, lengths, rng)))
+            progress.advance(1)
             found[1].append(slowness(rng.permutation(samples)))
             progress.advance(1)
+            if made == 0:
+                _note_of_time((SURROGATES - 1) * (time.monotonic() - begin))
     return np.array(found[0]), np.array(found[1])
+
+
+def _note_of_time(seconds: float) -> None:
+    """Print how long the other random inputs will take, if that is long: not everybody sees the progress bar."""
+    if seconds > LONG_SECONDS:
+        note(f"comparing the features with those of {2 * SURROGATES} random inputs will take about {duration(seconds)}")
