@@ -189,6 +189,9 @@ def place(path, value):
         place("state.fitting.position.cursor", [-5]),
         place("state.fitting.position.cursor", [100]),
         place("state.fitting.position.row", 0.5),
+        place("state.fitting.position.n_jumps", -1),
+        place("state.fitting.position.longest_jump", None),
+        place("state.fitting.position.dated", 1),
         place("state.fitting.epoch", "first"),
         place("state.fitting.epoch", 10**9),
         place("state.fitting.begun", False),
@@ -228,7 +231,9 @@ def test_checkpoints_of_version_0_2_are_resumed(checkpoint):
     kept_in = run.checkpoint_of(checkpoint)
     whole, settings = kept_in.read_bytes(), model_file.read_model(kept_in).settings
     try:
-        for path in (("owner", "options", "stream", "skip"), ("state", "fitting", "monotone"), ("model", 1, "reading")):
+        newer = ["owner options stream skip", "state fitting monotone"]
+        newer += [f"state fitting position {name}" for name in ("n_jumps", "longest_jump", "dated")]
+        for path in [*(place.split() for place in newer), ["model", 1, "reading"]]:
             settings = replaced(settings, path, ...)
         model_file.write_model(kept_in, model_file.read_model(kept_in)._replace(settings=settings))
         assert run.resume(checkpoint).fitting.n_rows == 500

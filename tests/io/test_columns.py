@@ -63,6 +63,17 @@ def test_columns_that_cannot_be_are_errors(options, message, source):
         list(open_stream(source, **options))
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("statsu", "status"), ("inlet b", None), ("b inlet", "b, inlet"), (9, None)]
+)
+def test_the_nearest_name_is_proposed(wrong, right, frame):
+    wide = pd.concat([pd.DataFrame(np.zeros((30, 20))), frame], axis=1)  # the message lists some of them only
+    with pytest.raises(InputError, match="no column") as error:
+        open_stream(wide if right else frame, columns=[wrong])
+    assert (f"did you mean {right!r}?" in str(error.value)) == (right is not None)
+    assert "did you mean" in str(error.value) or right is None
+
+
 def test_all_columns_of_words_are_named_at_once(source, frame):
     worded = frame.assign(when="2026-11-16 12:30", unit="bar")
     if not isinstance(source, pd.DataFrame):

@@ -34,6 +34,9 @@ class Position:
     n_rows: int = 0  # number of rows read so far, in all files
     n_skipped: int = 0  # number of missing rows among them
     n_broken: int = 0  # number of pairs of consecutive rows that a gap has separated
+    n_jumps: int = 0  # number of gaps in time
+    longest_jump: float = 0.0  # the longest of them, in seconds if times are dates
+    dated: bool = False  # whether times are dates
 
     def to_json(self) -> dict[str, Any]:
         """Return the position as JSON data."""
@@ -49,13 +52,15 @@ class Position:
             If it is not a position in a stream.
         """
         position = cls(**{**content, "cursor": tuple(content["cursor"])})
-        counts = (position.table, position.row, position.n_rows, position.n_skipped, position.n_broken)
+        table, row, n_jumps = position.table, position.row, position.n_jumps
+        counts = (table, row, n_jumps, position.n_rows, position.n_skipped, position.n_broken)
         times = [time for time in (position.time, position.max_step) if time is not None]
         if not (
             all(type(number) is int and number >= 0 for number in (*counts, *position.cursor))
-            and all(type(time) in (int, float) for time in times)
+            and all(type(time) in (int, float) for time in [*times, position.longest_jump])
             and isinstance(position.label, str | None)
             and isinstance(position.broken, bool)
+            and isinstance(position.dated, bool)
         ):
             raise ValueError(f"{content!r} is not a position in a stream")
         return position

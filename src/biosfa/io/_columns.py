@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from biosfa.exceptions import InputError
 from biosfa.io.tables import Table
 from biosfa.wording import listed, quoted
 
+MANY = 10_000  # among more columns, no similar name is sought
 RANGE = re.compile(r"(\d+)-(\d+)")
 
 
@@ -45,7 +47,10 @@ def number_of(table: Table, column: str | int) -> int:
             f"{table.name} has no column {column!r}: it has no header, so give the number of the column, from 0 to "
             f"{len(table.columns) - 1}, or let it begin with the header (tail -n +1 -f)"
         )
-    raise InputError(f"{table.name} has no column {column!r}; it has {listed(table.columns)}")
+    few = isinstance(column, str) and len(table.columns) <= MANY
+    near = get_close_matches(str(column), table.columns, n=1) if few else []
+    meant = f": did you mean {quoted(near[0])}? It" if near else "; it"
+    raise InputError(f"{table.name} has no column {column!r}{meant} has {listed(table.columns)}")
 
 
 def _numbers_of(table: Table, column: str | int) -> list[int]:

@@ -258,7 +258,15 @@ class Stream:
             words = f"{where}: {describe_jump(float(steps[row]), max_step, dates=dates)}"
             raise JumpError(row, f'{words}. missing="break" (--missing break) ends the episode there')
         n_broken = after.n_broken + int(np.count_nonzero(jumps))
-        return starts | jumps, replace(after, time=float(time[-1]), max_step=max_step, n_broken=n_broken)
+        return starts | jumps, replace(
+            after,
+            time=float(time[-1]),
+            max_step=max_step,
+            n_broken=n_broken,
+            n_jumps=after.n_jumps + int(np.count_nonzero(jumps)),
+            longest_jump=max(after.longest_jump, float(np.max(steps, initial=0.0, where=jumps & np.isfinite(steps)))),
+            dated=dates,
+        )
 
     def _first_wrong(self, table: Table, block: Block) -> Wrong | None:
         """Return the first invalid row: one with a word, with infinity, or with a NaN that is not allowed."""

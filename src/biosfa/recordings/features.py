@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from biosfa.estimators import Projection, SlowFeatureEstimator, load
-from biosfa.exceptions import InputError
-from biosfa.io.tables import STDOUT, create_table
+from biosfa.exceptions import InputError, ModelFileError
+from biosfa.io.tables import STDOUT, create_table, is_table
 from biosfa.io.targets import check_target
 from biosfa.presentation.progress import Progress
 from biosfa.recordings.remembered import stream_for
@@ -18,9 +18,14 @@ def slow_model(path: str) -> SlowFeatureEstimator:
     Raises
     ------
     InputError
-        If the file holds another kind of model.
+        If the file holds another kind of model, or samples.
     """
-    model = load(path)
+    try:
+        model = load(path)
+    except ModelFileError:
+        if not is_table(Path(path)):
+            raise
+        raise InputError(f"{path} is a file of samples, not a model: the model comes first, then the inputs") from None
     if not isinstance(model, SlowFeatureEstimator):
         raise InputError(f"{path} holds {type(model).__name__}, which does not take rows of samples")
     return model

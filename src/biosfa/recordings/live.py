@@ -15,6 +15,7 @@ from biosfa.io.tables import TextWriter, live_input
 from biosfa.learning import next_event
 from biosfa.recordings.notes import gaps, note
 from biosfa.recordings.remembered import stream_for
+from biosfa.recordings.run import check_components
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import FloatArray
 
@@ -120,6 +121,8 @@ def answer(
     warm_up(net)
     source = live_input(descriptor, given.get("header"))
     stream = stream_for(net, source, given) if has_started(net) else StreamOptions(**given).open(source)
+    if not has_started(net):
+        check_components(net, stream)
     answers = Answers(net, stream)
     writer = TextWriter(target, [f"slow{i}" for i in range(net.n_components)])
     target.flush()
