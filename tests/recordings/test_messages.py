@@ -1,12 +1,16 @@
 """What the commands for recordings say."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from biosfa import SFA, OnlineSFA
+from biosfa import SFA, ModelFileError, OnlineSFA
 from biosfa.exceptions import UserError
-from biosfa.io import open_stream
+from biosfa.io import model_file, open_stream
+from biosfa.recordings import inspection
+from biosfa.wording import duration
 from tests.conftest import slow_mixture
 
 
@@ -64,6 +68,35 @@ def test_fit_names_the_gaps_in_time(times, message, X, command, tmp_path):
     assert message in said.splitlines()
     frame.to_csv(tmp_path / "x.csv", index=False)
     assert "gaps in time" not in command("fit", tmp_path / "x.csv", "-k", 1, "--time", "t", "--out", tmp_path / "m").out
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_inspect_knows_the_unit_of_time(dated, X, command, tmp_path):
+    """Two rows per minute; one step is long, which does not change the median."""
+    seconds = np.arange(600.0) * 30 + 9 * (np.arange(600) > 50)
+    t = pd.Timestamp("2026-03-01") + pd.to_timedelta(seconds, unit="s") if dated else seconds
+    pd.DataFrame(X, columns=list("abcd")).assign(t=t).to_csv(tmp_path / "x.csv", index=False)
+    command("fit", tmp_path / "x.csv", "-k", 1, "--time", "t", "--out", tmp_path / "m")
+    (period,) = json.loads(command("inspect", tmp_path / "m", "--json").out)["periods"]
+    lines = command("inspect", tmp_path / "m").out.splitlines()
+    (row,) = (line for line in lines if line.startswith("slow0"))
+    assert row.endswith(duration(30 * period) if dated else f"{30 * period:.4g}")
+    assert f"timescales and periods are in samples, then in {'time' if dated else 'units of '}" in "\n".join(lines)
+    assert "noise shortens both" in lines[-1]
+    command("fit", tmp_path / "x.csv", "-k", 1, "--columns", "a,b,c,d", "--out", tmp_path / "m")
+    assert "timescales and periods are in samples" in command("inspect", tmp_path / "m").out.splitlines()
+
+
+@pytest.mark.parametrize("step", [5, {"time": "t"}, {"time": "t", "length": "long", "dated": True}])
+def test_a_forged_step_is_refused_in_one_line(step, X, tmp_path):
+    path = tmp_path / "m"
+    SFA(1).fit(X).save(path)
+    model = model_file.read_model(path)
+    origin = {"inputs": [], "constant_columns": [], "step": step}
+    model_file.write_model(path, model._replace(settings={**model.settings, "origin": origin}))
+    with pytest.raises(ModelFileError, match="m is incomplete or damaged") as error:
+        inspection.as_text(inspection.inspect(str(path)))
+    assert "\n" not in str(error.value)
 
 
 def test_gaps_are_counted_in_chunks_as_in_one(X):

@@ -28,6 +28,7 @@ class Position:
     cursor: Cursor = ()  # place in the file
     row: int = 0  # number of the row in the file
     time: float | None = None  # time of the last row
+    step: float | None = None  # median step in time, at the beginning
     max_step: float | None = None  # longest step in time that is not a gap
     label: str | None = None  # episode of the last row
     broken: bool = False  # whether the last row was missing
@@ -54,7 +55,7 @@ class Position:
         position = cls(**{**content, "cursor": tuple(content["cursor"])})
         table, row, n_jumps = position.table, position.row, position.n_jumps
         counts = (table, row, n_jumps, position.n_rows, position.n_skipped, position.n_broken)
-        times = [time for time in (position.time, position.max_step) if time is not None]
+        times = [time for time in (position.time, position.step, position.max_step) if time is not None]
         if not (
             all(type(number) is int and number >= 0 for number in (*counts, *position.cursor))
             and all(type(time) in (int, float) for time in [*times, position.longest_jump])

@@ -248,9 +248,11 @@ class Stream:
         """Begin an episode at every gap in time, and return the new starts and position."""
         steps = np.diff(time, prepend=np.nan if after.time is None else after.time)
         usual = steps[~starts]
-        max_step = after.max_step
-        if max_step is None and np.isfinite(usual).any():
-            max_step = JUMP * float(np.nanmedian(usual))
+        step, max_step = after.step, after.max_step
+        if step is None and np.isfinite(usual).any():
+            step = float(np.nanmedian(usual))
+        if max_step is None and step is not None:
+            max_step = JUMP * step
         jumps = ~starts & ~((steps > 0) & (steps <= (np.inf if max_step is None else max_step)))
         if jumps.any() and self._missing == "raise":
             row = int(np.flatnonzero(jumps)[0])
@@ -261,6 +263,7 @@ class Stream:
         return starts | jumps, replace(
             after,
             time=float(time[-1]),
+            step=step,
             max_step=max_step,
             n_broken=n_broken,
             n_jumps=after.n_jumps + int(np.count_nonzero(jumps)),

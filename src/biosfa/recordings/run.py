@@ -157,6 +157,9 @@ class Run:
             "n_episodes": self.fitting.episodes.n_episodes,
             "constant_columns": [self.stream.feature_names[i] for i in self.constants.columns()],
         }
+        end, time = self.fitting.end, self.stream.reading.time
+        if end.step is not None and time is not None:
+            origin["step"] = {"time": time, "length": end.step, "dated": end.dated}
         write_model(self.out, Model(model.kind, {**model.settings, "origin": origin}, model.arrays))
         self.checkpoint.remove()
 
