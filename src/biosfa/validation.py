@@ -1,5 +1,6 @@
 """Checks of input and parameters, for all estimators: those of scikit-learn, and some for time series."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -43,6 +44,11 @@ def check_samples(
     if plain:
         checked: FloatArray = X  # type: ignore[assignment]
     else:
+        if isinstance(X, str | os.PathLike):
+            raise TypeError(
+                f"X is the path {os.fspath(X)!r}, not samples: open it with biosfa.io.open_stream, and give the stream "
+                "to fit or transform_chunks"
+            )
         _refuse_times(X)
         checked = validate_data(
             estimator,

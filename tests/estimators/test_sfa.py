@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import PolynomialFeatures
 
 import biosfa
-from biosfa import SFA, ConditioningWarning, GiveAwayWarning, RankDeficiencyWarning, metrics
+from biosfa import SFA, ConditioningWarning, GiveAwayWarning, OnlineSFA, RankDeficiencyWarning, metrics
 from biosfa.estimators import Projection
 from tests.conftest import slow_mixture
 
@@ -277,6 +277,33 @@ def test_a_counter_a_clock_and_what_is_constant_within_episodes_are_named(X):
     SFA(2).fit(X, lengths=[10] * (n // 10))  # short episodes do not make clocks
     frame = frame.drop(columns=["count", "run"]).assign(year=np.sin(2 * np.pi * np.arange(n) / n))
     SFA(2).fit(frame)  # one period of a sine comes back
+
+
+@pytest.mark.parametrize("learner", [SFA(2), SFA(2, pca=4, n_delays=2), OnlineSFA(2, random_state=0)], ids=str)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_clock_with_gaps_is_named(learner, sign, X):
+    """A gap of a third of the recording: the differences within episodes alone do not look slow."""
+    n = len(X)
+    frame = pd.DataFrame(X, columns=[f"ch{i}" for i in range(X.shape[1])])
+    clock = sign * (np.arange(n) + n / 3 * (np.arange(n) >= n // 2) + 9 * (np.arange(n) >= n // 4))
+    given_away = frame.assign(clock=clock, energy=clock // 7)  # a counter that often stands still
+    with pytest.warns(GiveAwayWarning, match=r"only rise or only fall.*: clock, energy"):
+        learner.fit(given_away, lengths=[n // 4, n // 2 - n // 4, n - n // 2])
+    with pytest.warns(GiveAwayWarning, match=r": clock, energy"):
+        learner.fit(given_away)
+
+
+def test_slow_signals_are_no_clocks(X):
+    """A random walk, a drift with noise, a position that comes back, a valve that is opened in some steps."""
+    n, rng = len(X), np.random.default_rng(0)
+    frame = pd.DataFrame(X, columns=[f"ch{i}" for i in range(X.shape[1])])
+    frame["walk"] = rng.standard_normal(n).cumsum()
+    frame["drift"] = np.arange(n) / n + 0.02 * rng.standard_normal(n)
+    frame["comes back"] = np.minimum(np.arange(n) % 500, 400 - np.arange(n) % 500 / 2)
+    frame["valve"] = np.floor(np.linspace(0, 9.5, n)) + 5 * (np.arange(n) % 50 == 0)
+    frame["restarts"] = np.arange(n) % 100
+    SFA(2).fit(frame)
+    SFA(2).fit(frame, lengths=[100] * (n // 100))
 
 
 def test_settings_count_alike_whether_somebody_has_read_before_or_not(X):

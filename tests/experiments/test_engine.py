@@ -35,6 +35,22 @@ def test_finished_tasks_are_not_run_again(tmp_path):
     assert {name: int(result.arrays["value"]) for name, result in results.items()} == {"a": 1, "bb": 2}
 
 
+def test_checkpoints_of_finished_tasks_are_removed(tmp_path):
+    """Also those of a run that was killed after it had stored a result."""
+
+    def run(report):
+        folder.scratch("a", "layers").write_text("state")
+        return {}
+
+    folder = RunFolder(tmp_path / "run")
+    folder.begin("small", SMALL, resume=False)
+    run_tasks(folder, [Task("a", 1, run)], jobs=1, title="test")
+    assert not folder.scratch("a", "layers").exists()
+    folder.scratch("a", "layers").write_text("state")
+    run_tasks(folder, [Task("a", 1, run)], jobs=1, title="test")
+    assert not folder.scratch("a", "layers").exists()
+
+
 def test_folders_are_not_mixed_up(tmp_path):
     RunFolder(tmp_path / "run").begin("chaotic", SMALL, resume=False)
     for resume in (False, True):

@@ -69,6 +69,12 @@ def test_numbers_of_pages_are_those_of_their_result_files():
         assert text == numbers["filled"](text), f"{page} and its result files disagree: run make numbers"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_logs_that_grow_are_read_with_their_header(page):
+    """``tail -f`` begins with the last ten lines, without the names of the columns."""
+    assert "tail -f" not in page.read_text(encoding="utf-8")
+
+
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 

@@ -189,12 +189,20 @@ def place(path, value):
         place("state.fitting.position.cursor", [-5]),
         place("state.fitting.position.cursor", [100]),
         place("state.fitting.position.row", 0.5),
+        place("state.fitting.position.n_jumps", -1),
+        place("state.fitting.position.longest_jump", None),
+        place("state.fitting.position.dated", 1),
         place("state.fitting.epoch", "first"),
         place("state.fitting.epoch", 10**9),
         place("state.fitting.begun", False),
         place("state.fitting.n_samples", 100),
         place("state.fitting.episodes.needed", None),
         place("state.constants", [[77, 0.0]]),
+        place("state.fitting.monotone", 5),
+        place("state.fitting.monotone", [[0], [0.0], [1]]),
+        place("state.fitting.monotone", [[77], [0.0], [1], [0]]),
+        place("state.fitting.monotone", [[0], [0.0], [-1], [0]]),
+        place("state.fitting.monotone", [[0], ["x"], [1], [0]]),
         place("model", None),
         place("model", ["OnlineSFA"]),
         place("model", ["OnlineSFA", None]),
@@ -214,6 +222,21 @@ def test_forged_checkpoints_are_refused_in_one_line(path, value, checkpoint):
             inspection.as_text(inspection.inspect(str(kept_in)))
         except ModelFileError as error:  # or it says what can be said
             assert str(kept_in) in str(error)  # noqa: PT017
+    finally:
+        kept_in.write_bytes(whole)
+
+
+def test_checkpoints_of_version_0_2_are_resumed(checkpoint):
+    """They do not have the options and the state that are newer."""
+    kept_in = run.checkpoint_of(checkpoint)
+    whole, settings = kept_in.read_bytes(), model_file.read_model(kept_in).settings
+    try:
+        newer = ["owner options stream skip", "state fitting monotone"]
+        newer += [f"state fitting position {name}" for name in ("n_jumps", "longest_jump", "dated")]
+        for path in [*(place.split() for place in newer), ["model", 1, "reading"]]:
+            settings = replaced(settings, path, ...)
+        model_file.write_model(kept_in, model_file.read_model(kept_in)._replace(settings=settings))
+        assert run.resume(checkpoint).fitting.n_rows == 500
     finally:
         kept_in.write_bytes(whole)
 

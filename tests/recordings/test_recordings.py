@@ -390,7 +390,7 @@ def test_it_ends_like_other_filters_when_nobody_reads_on(folder, X, tmp_path):
 def test_wrong_use_is_one_line(command, folder, tmp_path):
     out = tmp_path / "m"
     wrong = {
-        "n_components=7 exceeds": ["fit", folder / "x.npy", "-k", 7, "--out", out],
+        "--components 7 is too many: the input has 6 columns": ["fit", folder / "x.npy", "-k", 7, "--out", out],
         "gone.npy does not exist": ["fit", tmp_path / "gone.npy", "-k", 1, "--out", out],
         "no column 'heat'": ["fit", folder / "x.csv", "--columns", "heat", "-k", 1, "--out", out],
         "No such file or directory": ["inspect", tmp_path / "gone"],

@@ -1,17 +1,14 @@
 """The command that compares learners."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from biosfa.cli._errors import one_line_errors
 from biosfa.cli._experiments import Out, Resume, say_report
-from biosfa.cli._options import takes_stream_options
+from biosfa.cli._options import Given, takes_stream_options
 from biosfa.cli._output import say
-
-if TYPE_CHECKING:
-    from biosfa.io import StreamOptions
 
 PANEL = "Comparison of learners"
 
@@ -74,7 +71,7 @@ def compare(
     out: Out = None,
     resume: Resume = False,
     *,
-    stream: "StreamOptions",
+    given: Given,
 ) -> None:
     """Compare all learners on the same stream.
 
@@ -83,6 +80,7 @@ def compare(
     """
     with one_line_errors():
         from biosfa.experiments import arena
+        from biosfa.io import StreamOptions
 
         config = arena.configure(
             problem,
@@ -92,7 +90,7 @@ def compare(
             runs=runs,
             seed=seed,
             scaling=scaling,
-            stream=stream,
+            stream=StreamOptions(**given),
         )
         folder = out or Path("results") / f"compare-{Path(problem).stem}"
         found, timings = arena.compare(config, folder, jobs=jobs, resume=resume)

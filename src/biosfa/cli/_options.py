@@ -1,23 +1,25 @@
 """Options that several commands share."""
 
+import copy
+import csv
 import functools
 import inspect
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 import typer
 
 from biosfa.registry import EXPANSIONS, ONLINE_SOLVERS, SOLVERS, SUFFIXES, Choice
 
-if TYPE_CHECKING:
-    from biosfa.io import StreamOptions
-
 FORMATS = (
     f"{', '.join(SUFFIXES)}, a folder of such files, or - for CSV on standard input. FILE::NAME chooses one of several "
     "arrays"
 )
+
+
+Given: TypeAlias = dict[str, Any]  # the fields of StreamOptions that were given
 
 
 def described(choices: dict[str, Choice]) -> str:
@@ -48,73 +50,73 @@ else:  # the choices come from the registry, which type checkers cannot read
     ]
 
 # The options that say how inputs are read: each field of StreamOptions as a command-line option.
-STREAM: dict[str, tuple[Any, Any]] = {
-    "columns": (
-        Annotated[
-            str | None,
-            typer.Option(
-                help="Columns to use, as names or as numbers counted from 0. Write commas between them: a,b,c.",
-                show_default="all",
-            ),
-        ],
-        None,
-    ),
-    "time": (
-        Annotated[str | None, typer.Option(help="Column that holds the time. A jump in time is a gap.")],
-        None,
-    ),
-    "max_step": (
-        Annotated[
-            float | None,
-            typer.Option(
-                help="Longest step in time that is not a gap. It is in seconds if the times are dates.",
-                show_default="1.5 × the median step",
-            ),
-        ],
-        None,
-    ),
-    "episodes": (
-        Annotated[
-            str | None,
-            typer.Option(
-                help="Where episodes start. Give the number of rows per episode, a file with the length of each "
-                "episode, or a column whose value changes where an episode starts. No difference is taken "
-                "between two episodes.",
-                show_default="one per file",
-            ),
-        ],
-        None,
-    ),
-    "missing": (
-        Annotated[
-            one_of(["raise", "break"]),
-            typer.Option(
-                help="What to do at missing values and gaps in time. [b]raise[/b]: stop with an error. [b]break[/b]: "
-                "skip rows with missing values and start a new episode.",
-            ),
-        ],
-        "raise",
-    ),
-    "header": (
-        Annotated[
-            bool | None,
-            typer.Option(
-                "--header/--no-header",
-                help="Whether the first line of a text file holds the names of the columns.",
-                show_default="detected",
-            ),
-        ],
-        None,
-    ),
-    "joined": (
-        Annotated[bool, typer.Option("--joined", help="Treat each file as the continuation of the one before it.")],
-        False,
-    ),
+# None stands for an option that was not given.
+STREAM: dict[str, Any] = {
+    "columns": Annotated[
+        str | None,
+        typer.Option(
+            help="Columns to use, by name or by number from 0, with commas between them: a,b,c. 1-8 are the columns "
+            "with the numbers 1 to 8. A name with a comma needs quotation marks.",
+            show_default="all",
+        ),
+    ],
+    "skip": Annotated[
+        str | None,
+        typer.Option(help="Columns to leave out, given as for --columns.", show_default="none"),
+    ],
+    "time": Annotated[
+        str | None,
+        typer.Option(help="Column that holds the time, by name or by number from 0. A jump in time is a gap."),
+    ],
+    "max_step": Annotated[
+        float | None,
+        typer.Option(
+            help="Longer steps in time are gaps. In seconds if times are dates.",
+            show_default="1.5 × the median step",
+        ),
+    ],
+    "episodes": Annotated[
+        str | None,
+        typer.Option(
+            help="Number of rows per episode; or a file with the length of each episode; or the column whose value "
+            "changes where an episode starts.",
+            show_default="one per file",
+        ),
+    ],
+    "missing": Annotated[
+        one_of(["raise", "break"]) | None,
+        typer.Option(
+            help="What to do at missing values and gaps in time. [b]raise[/b]: stop with an error. [b]break[/b]: "
+            "skip rows with missing values and start a new episode.",
+            show_default="raise",
+        ),
+    ],
+    "header": Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line of a text file holds the names of the columns.",
+            show_default="detected",
+        ),
+    ],
+    "joined": Annotated[
+        bool | None,
+        typer.Option(
+            "--joined/--no-joined",
+            help="Whether each file continues the one before it.",
+            show_default="no-joined",
+        ),
+    ],
 }
 
 
-def takes_stream_options(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the options that say how inputs are read to a command, which receives them as one argument, ``stream``."""
+def takes_stream_options(
+    *left_out: str, default: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Add the options that say how inputs are read to a command, which receives those that were given as ``given``.
+
+    ``default`` is what the help says of the others, if they do not have their usual defaults.
+    """
     offered = {name: option for name, option in STREAM.items() if name not in left_out}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -127,14 +129,19 @@ def takes_stream_options(*left_out: str) -> Callable[[Callable[..., None]], Call
                     from biosfa.io.targets import refuse_inputs
 
                     refuse_inputs(Path(given["out"]), [given["episodes"]])
-                stream = stream_options(**{name: given.pop(name) for name in offered})
-            command(**given, stream=stream)
+                reading = given_options(**{name: given.pop(name) for name in offered})
+            command(**given, given=reading)
 
         signature = inspect.signature(command)
-        own = [parameter for name, parameter in signature.parameters.items() if name != "stream"]
+        own = [parameter for name, parameter in signature.parameters.items() if name != "given"]
         added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for name, (annotation, default) in offered.items()
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=option if default is None or name in ("header", "skip") else _with_default(option, default),
+            )
+            for name, option in offered.items()
         ]
         given_first = [parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for parameter in own]
         with_options.__signature__ = signature.replace(parameters=[*given_first, *added])  # type: ignore[attr-defined]
@@ -145,16 +152,37 @@ def takes_stream_options(*left_out: str) -> Callable[[Callable[..., None]], Call
     return decorate
 
 
-def stream_options(columns: str | None = None, episodes: str | None = None, **others: Any) -> "StreamOptions":
-    """Build StreamOptions from the words of the command line: names in one string, lengths in a file."""
-    from biosfa.io import StreamOptions
-
-    names = None if columns is None else [_column(name.strip()) for name in columns.split(",")]
-    others |= {name: _column(others[name]) for name in ("time",) if others.get(name) is not None}
-    words: dict[str, Any] = {
-        name: str(value) if isinstance(value, StrEnum) else value for name, value in others.items()
+def given_options(
+    columns: str | None = None,
+    skip: str | None = None,
+    time: str | None = None,
+    episodes: str | None = None,
+    **others: Any,
+) -> Given:
+    """Return the fields of StreamOptions from the words of the command line: names in one string, lengths in a file."""
+    fields: dict[str, Any] = {
+        "columns": _columns(columns),
+        "skip": _columns(skip),
+        "time": None if time is None else _column(time),
+        "episodes": _episodes(episodes),
     }
-    return StreamOptions(columns=names, episodes=_episodes(episodes), **words)
+    fields |= {name: str(value) if isinstance(value, StrEnum) else value for name, value in others.items()}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _with_default(option: Any, default: str) -> Any:
+    """Return an option whose help names another default."""
+    kind, description = get_args(option)
+    changed = copy.copy(description)
+    changed.show_default = default
+    return Annotated[kind, changed]
+
+
+def _columns(words: str | None) -> list[str | int] | None:
+    """Return names and numbers of columns from a list with commas, in which names may be in quotation marks."""
+    if words is None:
+        return None
+    return [_column(word.strip()) for word in next(csv.reader([words], skipinitialspace=True))]
 
 
 def _column(word: str) -> str | int:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biosfa.cli._errors import one_line_errors
-from biosfa.cli._options import Expand, Inputs, OnlineSolver, Solver, takes_stream_options
+from biosfa.cli._options import Expand, Given, Inputs, OnlineSolver, Solver, takes_stream_options
 from biosfa.cli._output import say
 
 if TYPE_CHECKING:
-    from biosfa.io import StreamOptions
     from biosfa.recordings.run import Run
 
 PANEL = "Your own recordings"
@@ -45,7 +44,7 @@ def fit(
         bool, typer.Option("--overwrite", help="Discard the checkpoint of another fit to the same model file.")
     ] = False,
     *,
-    stream: "StreamOptions",
+    given: Given,
 ) -> None:
     """Find slow features of recordings of any size, and write a model file.
 
@@ -53,6 +52,7 @@ def fit(
     command again. Both resume from the last checkpoint.
     """
     with one_line_errors():
+        from biosfa.io import StreamOptions
         from biosfa.recordings import run
 
         options = run.FitOptions(
@@ -65,7 +65,7 @@ def fit(
             lag=lag,
             epochs=epochs,
             seed=seed,
-            stream=stream,
+            stream=StreamOptions(**given),
         )
         with run.alone_at(out):
             _fit(run.begin(options, out, overwrite=overwrite), checkpoint_every)
@@ -80,7 +80,7 @@ def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
             _fit(run.resume(model), checkpoint_every)
 
 
-@takes_stream_options()
+@takes_stream_options(default="as in the fit")
 def transform(
     model: ModelFile,
     inputs: Inputs,
@@ -88,14 +88,18 @@ def transform(
         str, typer.Option(help="File to write. Its suffix chooses the format; - writes CSV to standard output.")
     ],
     *,
-    stream: "StreamOptions",
+    given: Given,
 ) -> None:
-    """Write the slow features of recordings, one row for each row of the input. Rows without features contain nan."""
+    """Write the slow features of recordings, one row per row of the input. A row without features is nan.
+
+    Inputs are read as the fit read its own: the same columns, time, episodes and
+    treatment of missing values. Options that you give come first.
+    """
     with one_line_errors():
         from biosfa.io.targets import is_stream
         from biosfa.recordings import features
 
-        n_rows = features.transform(str(model), inputs, out, stream)
+        n_rows = features.transform(str(model), inputs, out, given)
         if out != "-" and not is_stream(Path(out)):
             say(f"{out}: {n_rows:,} rows")
 
@@ -116,7 +120,7 @@ def inspect(
             say(inspection.as_text(found))
 
 
-@takes_stream_options()
+@takes_stream_options(default="as in the fit")
 def plot(
     model: ModelFile,
     inputs: Inputs,
@@ -125,18 +129,19 @@ def plot(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random input that the features are compared with.")] = 0,
     *,
-    stream: "StreamOptions",
+    given: Given,
 ) -> None:
     """Draw the slow features over time, their slowness compared with that of random input, and their weights.
 
-    The picture uses the first 100,000 samples.
+    The picture shows the first 100,000 samples. Inputs are read as the fit read
+    its own. Options that you give come first.
     """
     with one_line_errors():
         from biosfa.io.targets import check_target, is_stream
-        from biosfa.recordings import features, picture
+        from biosfa.recordings import features, picture, remembered
 
         slow = features.slow_model(str(model))
-        samples = features.stream_for(slow, inputs, stream)
+        samples = remembered.stream_for(slow, inputs, given)
         target, aside = out or model.with_suffix(".png"), out is not None and is_stream(out)
         if not target.suffix and not aside:
             target = target.with_suffix(".png")
@@ -156,7 +161,7 @@ def plot(
         say(f"picture: {target}", aside=aside)
 
 
-@takes_stream_options("joined")
+@takes_stream_options("joined", default="as in the model, if it exists")
 def stream(
     components: Annotated[
         int | None,
@@ -184,11 +189,13 @@ def stream(
         float, typer.Option(min=0, help="Seconds between two writes of the model file. 0 writes it after every chunk.")
     ] = 30.0,
     *,
-    stream: "StreamOptions",
+    given: Given,
 ) -> None:
     """Learn from CSV on standard input. For each line, print its slow features at once.
 
-    Example: [b]tail -f log.csv | biosfa stream --components 3[/b]
+    Example: [b]tail -n +1 -f log.csv | biosfa stream --components 3[/b]
+
+    -n +1 begins with the first line, which has the names of the columns.
 
     The output is nan until there are features.
     """
@@ -204,10 +211,10 @@ def stream(
                 expansion=expand and str(expand),
                 n_delays=delays,
                 forget=forget,
-                missing=stream.missing,
+                missing=given.get("missing", "raise"),
                 seed=seed,
             )
-            live.answer(net, sys.stdin.fileno(), sys.stdout.buffer, stream, keep=model, every=checkpoint_every)
+            live.answer(net, sys.stdin.fileno(), sys.stdout.buffer, given, keep=model, every=checkpoint_every)
 
 
 def add_to(app: typer.Typer) -> None:

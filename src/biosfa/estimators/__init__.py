@@ -3,7 +3,7 @@
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._cubica import CuBICA
-from biosfa.estimators._fitting import Episodes, Fitting, begin_stream, has_started, learn_chunk
+from biosfa.estimators._fitting import Episodes, Fitting, begin_stream, has_started, learn_chunk, reading_of
 from biosfa.estimators._loading import load, load_as, load_model
 from biosfa.estimators._local_sfa import LocalSFA
 from biosfa.estimators._memory import exact_memory
@@ -37,6 +37,7 @@ __all__ = [
     "load",
     "load_as",
     "load_model",
+    "reading_of",
     "state_arrays",
     "to_model",
 ]

@@ -18,7 +18,7 @@ from biosfa.estimators._loading import load_as
 from biosfa.estimators._persistence import from_model, to_model
 from biosfa.estimators._projection import Projection, check_columns
 from biosfa.exceptions import DivergenceError, ShortEpisodeWarning
-from biosfa.io import Chunk, Position, Stream
+from biosfa.io import Chunk, Position, Reading, Stream
 from biosfa.io.model_file import Model, write_model
 from biosfa.registry import EXPANSIONS
 from biosfa.signal import Reduction, SignalPath, delayed_names
@@ -58,6 +58,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     _signal: SignalPath
     _open: bool
     _gap = False  # whether the last row was missing
+    _reading = Reading()  # how the stream of ``fit`` was divided into episodes
     _fixed: dict[str, Any]  # structural parameters as they were when learning began
 
     # parameters that define what is learned: they cannot change once learning has begun
@@ -103,8 +104,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         return self
 
     def _adopt(self, stream: Stream) -> None:
-        """Set the number and names of the input columns to those of a stream."""
-        self.n_features_in_ = stream.n_features
+        """Set the number and names of the input columns to those of a stream, and remember how it is read."""
+        self.n_features_in_, self._reading = stream.n_features, stream.reading
         self.__dict__.pop("feature_names_in_", None)
         if stream.named:
             self.feature_names_in_ = np.asarray(stream.feature_names, dtype=object)
@@ -165,8 +166,11 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _learn(self, X: FloatArray, starts: BoolArray) -> None:
         """Learn from checked rows."""
 
-    def _finish(self, position: Position, episodes: Episodes) -> None:
-        """Check that there are features, and warn about problems; ``position`` is the end of the stream."""
+    def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
+        """Check that there are features, and warn about problems.
+
+        ``position`` is the end of the stream; ``counters`` are the columns that only rise or only fall.
+        """
         self.n_skipped_, self.n_broken_pairs_ = position.n_skipped, position.n_broken
         if episodes.n_short:
             warnings.warn(

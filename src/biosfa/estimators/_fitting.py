@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from biosfa.episodes import episode_starts, without_missing
 from biosfa.estimators._memory import check_pca_memory
+from biosfa.estimators._monotone import Monotone
 from biosfa.exceptions import DivergenceError
-from biosfa.io import Chunk, Position, Stream
+from biosfa.io import Chunk, Position, Reading, Stream
 from biosfa.kernels.exact import Moments
 from biosfa.signal import Reduction
 from biosfa.typing import Arrays, BoolArray
@@ -80,6 +81,7 @@ class Fitting:
         """Check parameters and input, and return the fit of an estimator to an array or a stream, not yet begun."""
         estimator._check_parameters()
         if not isinstance(X, Stream):
+            estimator.__dict__.pop("_reading", None)
             return cls(estimator, _checked(estimator, X, lengths), **learning)
         if lengths is not None:
             raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
@@ -95,6 +97,7 @@ class Fitting:
         self.epoch = 0  # finished passes that learn
         self.begun = False  # whether the estimator has started to learn
         self.episodes = Episodes(estimator._rows_needed())
+        self._monotone = Monotone()
         self._moments: Moments | None = None  # during the pass for principal components
         self._reduction: Reduction | None = None
 
@@ -148,6 +151,7 @@ class Fitting:
                 self._estimator._learn(chunk.samples, chunk.starts, **self._learning)
                 if self.epoch == 0:
                     self.episodes.add(chunk.starts)
+                    self._monotone.add(chunk.samples)
                 yield chunk
             if not self.begun:
                 missing = ": all rows have missing values" if self.end.n_rows else ""
@@ -156,7 +160,8 @@ class Fitting:
             self.episodes.close()
             self.epoch += 1
         yield None
-        self._estimator._finish(self.end, self.episodes)
+        names = input_names(self._estimator)
+        self._estimator._finish(self.end, self.episodes, [names[i] for i in self._monotone.columns()])
 
     def _chunks(self) -> Iterator[Chunk]:
         """Yield the rest of a pass, without chunks in which all rows are missing."""
@@ -183,6 +188,7 @@ class Fitting:
             "begun": self.begun,
             "n_samples": None if moments is None else moments.n_samples,
             "episodes": asdict(self.episodes),
+            "monotone": self._monotone.to_json(),
         }
         return scalars, arrays
 
@@ -199,6 +205,7 @@ class Fitting:
         self.epoch, self.begun = scalars["epoch"], scalars["begun"]
         self.episodes = Episodes(**scalars["episodes"])
         n_samples, d = scalars["n_samples"], self._estimator.n_features_in_
+        self._monotone = Monotone.from_json(scalars.get("monotone"), d)  # checkpoints of 0.2 have none
         counts = (self.epoch, *asdict(self.episodes).values(), *(() if n_samples is None else (n_samples,)))
         if not all(type(count) is int and count >= 0 for count in counts) or self.epoch > self._estimator.n_epochs:
             raise ValueError(f"{scalars!r} is not the state of a fit")
@@ -229,9 +236,20 @@ def _checked(estimator: "SlowFeatureEstimator", X: ArrayLike, lengths: ArrayLike
     return Whole(Chunk(rest.samples, rest.starts, rest.kept, position))
 
 
+def input_names(estimator: "SlowFeatureEstimator") -> list[str]:
+    """Return the names of the input columns: x0, x1, … if they have no names."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [f"x{i}" for i in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
+
+
 def has_started(estimator: "SlowFeatureEstimator") -> bool:
     """Return whether an estimator has begun to learn."""
     return estimator._started
+
+
+def reading_of(estimator: "SlowFeatureEstimator") -> Reading:
+    """Return how the stream of ``fit`` was divided into episodes."""
+    return estimator._reading
 
 
 def begin_stream(estimator: "SlowFeatureEstimator", stream: Stream) -> None:

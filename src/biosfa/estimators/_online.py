@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from biosfa.episodes import episode_starts
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
-from biosfa.estimators._give_aways import warn_of_give_aways
+from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
 from biosfa.exceptions import DivergenceError
 from biosfa.io import Position, Stream
 from biosfa.kernels.local import Mode, Rule
@@ -83,7 +83,7 @@ class NetworkEstimator(SlowFeatureEstimator):
         """
         return self._fit(X, lengths, recorder=recorder)
 
-    def _finish(self, position: Position, episodes: Episodes) -> None:
+    def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self.n_updates_ == 0:
             raise ValueError(f"all episodes of X are too short: an update needs {self.n_delays + 1} rows")
         found = int(np.isfinite(self.delta_values_).sum())
@@ -93,13 +93,15 @@ class NetworkEstimator(SlowFeatureEstimator):
                 f"{found} dimensions after {self.n_samples_seen_} samples. Ask for fewer components, or give more "
                 "varied samples"
             )
+        slow = np.zeros(len(self.mean_), np.bool_)
         if self.center:
             recent = self._gauge.expanded(self._signal.expand)  # minus the mean of the stream
             before, after = np.split(recent, 2)
             variance, change = np.square(recent).mean(axis=0), np.square(after - before).mean(axis=0)
             n_rows = int(min(self.n_samples_seen_, self._network.mode.window))
-            warn_of_give_aways(self.expanded_feature_names(), variance, change, n_rows, stacklevel=6)
-        super()._finish(position, episodes)
+            slow = as_slow_as_ramps(variance, change, n_rows)
+        warn_of_give_aways(counters, self.expanded_feature_names()[slow], stacklevel=6)
+        super()._finish(position, episodes, counters)
 
     def partial_fit(
         self,

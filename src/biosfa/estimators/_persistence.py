@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.exceptions import ModelFileError
+from biosfa.io import Reading
 from biosfa.io.model_file import Model
 from biosfa.learning import SCHEDULES, Annealed, InverseTime, describe
 from biosfa.registry import EXPANSIONS
@@ -88,6 +89,7 @@ def to_model(estimator: "SlowFeatureEstimator", *, published: bool = True) -> Mo
         "parameters": {name: encode(value) for name, value in estimator.get_params(deep=False).items()},
         "n_features_in": estimator.n_features_in_,
         "feature_names_in": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
+        "reading": estimator._reading.to_json(),
         "open": estimator._open,
         "gaps": {
             "open": estimator._gap,
@@ -115,6 +117,7 @@ def from_model(kind: type[Estimator], path: str, model: Model, parameters: dict[
         estimator.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
         if estimator.feature_names_in_.shape != (estimator.n_features_in_,):
             raise ValueError("the number of column names differs from the number of columns")
+    estimator._reading = Reading.from_json(settings.get("reading", {}))  # files of 0.2 have none
     arrays = dict(model.arrays)
     published = {name: arrays.pop(name) for name in PUBLISHED if name in arrays}
     reduction = None

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from biosfa import metrics
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
-from biosfa.estimators._give_aways import warn_of_give_aways
+from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
 from biosfa.estimators._memory import check_memory
 from biosfa.exceptions import ConditioningWarning, RankDeficiencyWarning
 from biosfa.io import Position, Stream
@@ -168,7 +168,7 @@ class SFA(SlowFeatureEstimator):
         """
         return self._fit(X, lengths)
 
-    def _finish(self, position: Position, episodes: Episodes) -> None:
+    def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self._moments.n_pairs == 0:
             raise ValueError(
                 f"X has no two samples {self.lag} apart in one episode: its episodes are too short for "
@@ -183,9 +183,9 @@ class SFA(SlowFeatureEstimator):
         self._warn_of_rank(solution)
         self._warn_of_condition(solution)
         variance, change = np.diag(self._moments.covariance), np.diag(self._moments.difference_covariance)
-        names = self.expanded_feature_names()
-        warn_of_give_aways(names, variance, change / self.lag**2, self._moments.n_samples, stacklevel=6)
-        super()._finish(position, episodes)
+        slow = as_slow_as_ramps(variance, change / self.lag**2, self._moments.n_samples)
+        warn_of_give_aways(counters, self.expanded_feature_names()[slow], stacklevel=6)
+        super()._finish(position, episodes, counters)
 
     def partial_fit(
         self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, starts: ArrayLike | None = None

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from biosfa.io._time import Times
 from biosfa.io.tables import Cursor
 from biosfa.typing import BoolArray, FloatArray, IntArray
 
@@ -27,12 +28,16 @@ class Position:
     cursor: Cursor = ()  # place in the file
     row: int = 0  # number of the row in the file
     time: float | None = None  # time of the last row
+    step: float | None = None  # median step in time, at the beginning
     max_step: float | None = None  # longest step in time that is not a gap
     label: str | None = None  # episode of the last row
     broken: bool = False  # whether the last row was missing
     n_rows: int = 0  # number of rows read so far, in all files
     n_skipped: int = 0  # number of missing rows among them
     n_broken: int = 0  # number of pairs of consecutive rows that a gap has separated
+    n_jumps: int = 0  # number of gaps in time
+    longest_jump: float = 0.0  # the longest of them, in seconds if times are dates
+    dated: bool = False  # whether times are dates
 
     def to_json(self) -> dict[str, Any]:
         """Return the position as JSON data."""
@@ -48,13 +53,15 @@ class Position:
             If it is not a position in a stream.
         """
         position = cls(**{**content, "cursor": tuple(content["cursor"])})
-        counts = (position.table, position.row, position.n_rows, position.n_skipped, position.n_broken)
-        times = [time for time in (position.time, position.max_step) if time is not None]
+        table, row, n_jumps = position.table, position.row, position.n_jumps
+        counts = (table, row, n_jumps, position.n_rows, position.n_skipped, position.n_broken)
+        times = [time for time in (position.time, position.step, position.max_step) if time is not None]
         if not (
             all(type(number) is int and number >= 0 for number in (*counts, *position.cursor))
-            and all(type(time) in (int, float) for time in times)
+            and all(type(time) in (int, float) for time in [*times, position.longest_jump])
             and isinstance(position.label, str | None)
             and isinstance(position.broken, bool)
+            and isinstance(position.dated, bool)
         ):
             raise ValueError(f"{content!r} is not a position in a stream")
         return position
@@ -73,6 +80,8 @@ class Chunk(NamedTuple):
         Which rows of the input are samples. The others are missing. None if no row is missing.
     position : Position
         Position in the stream after this chunk.
+    times : array of shape (n_rows,), or None
+        Times of the rows of the input, as numbers or as datetime64[ns]. None if the stream has no column of time.
     n_rows : int
         Number of rows of the input, with missing ones.
     rows : int array of shape (n_samples,)
@@ -92,6 +101,7 @@ class Chunk(NamedTuple):
     starts: BoolArray
     kept: BoolArray | None
     position: Position
+    times: Times | None = None
 
     @property
     def n_rows(self) -> int:

@@ -1,7 +1,7 @@
 """Streams of samples from files: chunks of rows, with flags where episodes begin."""
 
 import os
-import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +13,14 @@ from numpy.typing import ArrayLike
 from biosfa.episodes import rows_with_nan, without_missing
 from biosfa.exceptions import InputError
 from biosfa.io._chunk import Chunk, Position
-from biosfa.io._time import JumpError, describe_jump, to_seconds
-from biosfa.io.tables import Block, Frame, Sliced, Table, Wrong, is_table, open_table
+from biosfa.io._columns import features_of, number_of
+from biosfa.io._reading import Reading
+from biosfa.io._sources import files_of, path_of, size_of, sources_of
+from biosfa.io._time import JumpError, describe_jump, read_times, to_seconds
+from biosfa.io.tables import Block, Table, Wrong, open_table
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import BoolArray, Float64Array
-from biosfa.wording import listed, printable, quoted
+from biosfa.wording import listed, quoted
 
 CHUNK_BYTES = 2**23
 CHUNK_ROWS = 64  # at least, however many columns there are
@@ -41,14 +44,19 @@ class StreamOptions:
     missing: str = "raise"
     joined: bool = False
     header: bool | None = None
+    skip: Sequence[str | int] | None = None
 
     def __post_init__(self) -> None:
+        if self.max_step is not None and not self.max_step > 0:
+            raise ValueError(f"max_step must be a positive number; got {self.max_step!r}")
         if self.missing not in ("raise", "break"):
             raise ValueError(f"missing must be 'raise' or 'break'; got {self.missing!r}")
         if self.columns is not None:
             if not self.columns:
                 raise ValueError("columns must name at least one column")
             object.__setattr__(self, "columns", tuple(self.columns))
+        if self.skip is not None:
+            object.__setattr__(self, "skip", tuple(self.skip))
         if self.episodes is None or isinstance(self.episodes, str):
             return
         if np.size(self.episodes) == 0 or np.min(self.episodes) < 1:
@@ -62,7 +70,7 @@ class StreamOptions:
         """Return the stream of a source; see :func:`open_stream`."""
         if chunk_size is not None and chunk_size < 1:
             raise ValueError(f"chunk_size must be at least 1; got {chunk_size!r}")
-        return Stream(_sources(source), self, chunk_size)
+        return Stream(sources_of(source), self, chunk_size)
 
 
 class Stream:
@@ -83,6 +91,8 @@ class Stream:
         Number of rows of all files. None if this is not known before the files are read, as for text files.
     chunk_size : int
         Largest number of rows of a chunk.
+    reading : Reading
+        How the rows are divided into episodes.
 
     Examples
     --------
@@ -99,7 +109,7 @@ class Stream:
         self, sources: Sequence[str | os.PathLike[str] | Table], options: StreamOptions, chunk_size: int | None
     ) -> None:
         self._sources = list(sources)
-        self._columns = options.columns
+        self._columns, self._skip = options.columns, options.skip
         self._time = options.time
         self._max_step = options.max_step
         self._missing = options.missing
@@ -113,11 +123,18 @@ class Stream:
         self.feature_names: list[str] = []
         self._opened: tuple[int, Table] | None = None  # the last one
         first = self._open(0)
-        features, _ = self._find_columns(first)
-        self.named = first.named or options.columns is not None  # x0, x2 say which ones, too
+        features, labels = self._find_columns(first)
+        self.named = first.named or (options.columns, options.skip) != (None, None)  # x0, x2 say which ones, too
         self.feature_names = [first.columns[i] for i in features]
+        self.reading = Reading(
+            time=None if self._time is None else first.columns[labels[0]],
+            max_step=None if self._max_step is None else min(float(self._max_step), sys.float_info.max),
+            episodes=self._every if self._label is None else first.columns[labels[-1]],
+            lengths=self._ends is not None,
+            joined=self._joined,
+        )
         self.chunk_size = chunk_size or max(CHUNK_ROWS, CHUNK_BYTES // (8 * len(first.columns)))
-        self._sizes = [_size(source) for source in self._sources]
+        self._sizes = [size_of(source) for source in self._sources]
 
     @property
     def n_features(self) -> int:
@@ -169,12 +186,12 @@ class Stream:
 
     def files(self) -> list[Path]:
         """Return the files that are read, and the folders that are read as one array."""
-        return [_path(source) for source in self._sources if not isinstance(source, Table)]
+        return [path_of(source) for source in self._sources if not isinstance(source, Table)]
 
     def stamps(self) -> list[list[int]]:
         """Return sizes and dates of the files, which tell whether they have changed."""
         return [
-            [_size(source), max((file.stat().st_mtime_ns for file in _files(source)), default=0)]
+            [size_of(source), max((file.stat().st_mtime_ns for file in files_of(source)), default=0)]
             for source in self._sources
         ]
 
@@ -200,7 +217,7 @@ class Stream:
         if self._ends is not None:
             inside = self._ends[(self._ends >= at.n_rows) & (self._ends < at.n_rows + n)] - at.n_rows
             starts[inside] = True
-        labels = list(block.labels)
+        labels, times = list(block.labels), None
         after = replace(at, cursor=block.after, row=at.row + n, n_rows=at.n_rows + n)
         if self._label is not None:
             label = labels.pop()
@@ -211,10 +228,11 @@ class Stream:
             starts[0] |= at.label is not None and _label(label[0]) != at.label
             after = replace(after, label=_label(label[-1]))
         if self._time is not None:
+            times = read_times(labels[0])
             dates = labels[0].dtype.kind not in "iuf"
-            starts, after = self._find_jumps(table, block, to_seconds(labels[0]), starts, after, dates=dates)
+            starts, after = self._find_jumps(table, block, to_seconds(times), starts, after, dates=dates)
         if all_finite(block.samples.reshape(-1)) and not at.broken:
-            return Chunk(block.samples, starts, None, after)
+            return Chunk(block.samples, starts, None, after, times)
         unbroken = without_missing(block.samples, starts, rows_with_nan(block.samples), broken=at.broken)
         after = replace(
             after,
@@ -222,7 +240,7 @@ class Stream:
             n_skipped=after.n_skipped + n - len(unbroken.samples),
             n_broken=after.n_broken + unbroken.n_broken,
         )
-        return Chunk(unbroken.samples, unbroken.starts, unbroken.kept, after)
+        return Chunk(unbroken.samples, unbroken.starts, unbroken.kept, after, times)
 
     def _find_jumps(
         self, table: Table, block: Block, time: Float64Array, starts: BoolArray, after: Position, *, dates: bool
@@ -230,9 +248,11 @@ class Stream:
         """Begin an episode at every gap in time, and return the new starts and position."""
         steps = np.diff(time, prepend=np.nan if after.time is None else after.time)
         usual = steps[~starts]
-        max_step = after.max_step
-        if max_step is None and np.isfinite(usual).any():
-            max_step = JUMP * float(np.nanmedian(usual))
+        step, max_step = after.step, after.max_step
+        if step is None and np.isfinite(usual).any():
+            step = float(np.nanmedian(usual))
+        if max_step is None and step is not None:
+            max_step = JUMP * step
         jumps = ~starts & ~((steps > 0) & (steps <= (np.inf if max_step is None else max_step)))
         if jumps.any() and self._missing == "raise":
             row = int(np.flatnonzero(jumps)[0])
@@ -240,7 +260,16 @@ class Stream:
             words = f"{where}: {describe_jump(float(steps[row]), max_step, dates=dates)}"
             raise JumpError(row, f'{words}. missing="break" (--missing break) ends the episode there')
         n_broken = after.n_broken + int(np.count_nonzero(jumps))
-        return starts | jumps, replace(after, time=float(time[-1]), max_step=max_step, n_broken=n_broken)
+        return starts | jumps, replace(
+            after,
+            time=float(time[-1]),
+            step=step,
+            max_step=max_step,
+            n_broken=n_broken,
+            n_jumps=after.n_jumps + int(np.count_nonzero(jumps)),
+            longest_jump=max(after.longest_jump, float(np.max(steps, initial=0.0, where=jumps & np.isfinite(steps)))),
+            dated=dates,
+        )
 
     def _first_wrong(self, table: Table, block: Block) -> Wrong | None:
         """Return the first invalid row: one with a word, with infinity, or with a NaN that is not allowed."""
@@ -271,12 +300,10 @@ class Stream:
 
     def _find_columns(self, table: Table) -> tuple[list[int], list[int]]:
         """Columns that are samples, and those that are time and episode."""
-        labels = [_index(table, column) for column in (self._time, self._label) if column is not None]
+        labels = [number_of(table, column) for column in (self._time, self._label) if column is not None]
+        features = features_of(table, self._columns, self._skip, labels)
         if self._columns is not None:
-            return _distinct(table, [_index(table, column) for column in self._columns]), labels
-        features = [i for i in range(len(table.columns)) if i not in labels]
-        if not features:
-            raise InputError(f"{table.name} has no columns that are samples")
+            return features, labels
         names = [table.columns[i] for i in features]
         if not self.feature_names or names == self.feature_names:
             return features, labels
@@ -299,6 +326,7 @@ def open_stream(
     missing: str = "raise",
     joined: bool = False,
     header: bool | None = None,
+    skip: Sequence[str | int] | None = None,
 ) -> Stream:
     """Return a stream of samples from files of any size, or from an array or data frame.
 
@@ -314,7 +342,8 @@ def open_stream(
     chunk_size : int, optional
         Largest number of rows of a chunk. By default a chunk has about 8 MB.
     columns : list of str or int, optional
-        Names of the columns to use, or their numbers from 0. By default all columns except those of time and episodes.
+        Names of the columns to use, or their numbers from 0; "1-8" are those with the numbers 1 to 8. By default all
+        columns except those of time and episodes.
     time : str or int, optional
         Name or number of the column of time. A place where time jumps or goes back is a gap.
     max_step : float, optional
@@ -331,6 +360,8 @@ def open_stream(
     header : bool, optional
         Whether the first line of text files has the names of the columns. By default its cells decide: words are names;
         numbers, dates and marks of missing values are a sample.
+    skip : list of str or int, optional
+        Columns to leave out, given in the same way as ``columns``.
 
     Returns
     -------
@@ -358,79 +389,14 @@ def open_stream(
     >>> net.n_samples_seen_
     2000
     """
-    options = StreamOptions(columns, time, max_step, episodes, missing, joined, header)  # type: ignore[arg-type]
+    options = StreamOptions(columns, time, max_step, episodes, missing, joined, header, skip)  # type: ignore[arg-type]
     return options.open(source, chunk_size)
-
-
-def _sources(source: Any) -> list[str | os.PathLike[str] | Table]:
-    """Files, with folders replaced by what is in them, in the order of their numbers and names."""
-    if isinstance(source, Table):
-        return [source]
-    if hasattr(source, "columns") and (hasattr(source, "iloc") or hasattr(source, "to_arrow")):  # pandas, polars
-        return [Frame(source)]
-    if hasattr(source, "shape"):
-        return [Sliced("the array", source)]
-    if not isinstance(source, str | os.PathLike):
-        return [found for each in source for found in _sources(each)]
-    path = Path(source)
-    if not path.is_dir() or path.suffix.lower() == ".zarr":
-        return [source]
-    files = [file for file in path.iterdir() if is_table(file) and not file.name.startswith(".")]
-    if not files:
-        raise InputError(f"{printable(path)} has no files of samples")
-    files.sort(key=_in_order)
-    return [*files]
-
-
-def _in_order(file: Path) -> list[tuple[int, str] | str]:
-    """Return the sort key of a file: its name, with numbers in it compared as numbers."""
-    words = re.split(r"(\d+)", file.name)  # every second one is a number
-    return [(int(word), word) if i % 2 else word for i, word in enumerate(words)]
-
-
-def _size(source: str | os.PathLike[str] | Table) -> int:
-    if isinstance(source, Table):
-        return 8 * (source.n_rows or 0) * len(source.columns)
-    return sum(file.stat().st_size for file in _files(source))
-
-
-def _files(source: str | os.PathLike[str] | Table) -> list[Path]:
-    """The files of a source: one, or all in a folder."""
-    if isinstance(source, Table):
-        return []
-    path = _path(source)
-    return [path, *(file for file in path.rglob("*") if file.is_file())] if path.is_dir() else [path]
-
-
-def _path(source: str | os.PathLike[str]) -> Path:
-    """The file of a source, without the name of an array in it."""
-    return Path(os.fspath(source).partition("::")[0])
 
 
 def _first_rows(block: Block, n: int) -> Block:
     """Return the first n rows of a block. Reading resumes with the row after them."""
     labels = [label[:n] for label in block.labels]
     return block._replace(samples=block.samples[:n], labels=labels, after=block.at(n), wrong=None)
-
-
-def _index(table: Table, column: str | int) -> int:
-    """The number of a column, from its name, or from its number, which is never taken for a name."""
-    if isinstance(column, str):
-        if column in table.numbers:
-            return table.numbers[column]
-    elif 0 <= column < len(table.columns):
-        return int(column)
-    raise InputError(f"{table.name} has no column {column!r}; it has {listed(table.columns)}")
-
-
-def _distinct(table: Table, features: list[int]) -> list[int]:
-    """Return the chosen columns; raise InputError if one is chosen twice."""
-    seen: set[int] = set()
-    for i in features:
-        if i in seen:
-            raise InputError(f"columns (--columns) has {quoted(table.columns[i])} of {table.name} more than once")
-        seen.add(i)
-    return features
 
 
 def _label(value: Any) -> str:

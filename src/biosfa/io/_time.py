@@ -9,14 +9,23 @@ from biosfa.exceptions import InputError
 from biosfa.typing import Float64Array
 from biosfa.wording import duration, shortened
 
+Times = np.ndarray[Any, Any]  # of type float64, or datetime64[ns]
 
-def to_seconds(time: np.ndarray[Any, Any]) -> Float64Array:
-    """Return times as numbers: durations in seconds, and dates in seconds since 1970."""
+
+def to_seconds(times: Times) -> Float64Array:
+    """Return the times of :func:`read_times` as numbers: dates in seconds since 1970."""
+    if times.dtype.kind != "M":
+        return times
+    seconds = times.astype(np.int64).astype(np.float64) * 1e-9
+    return np.where(np.isnat(times), np.nan, seconds)
+
+
+def read_times(time: np.ndarray[Any, Any]) -> Times:
+    """Return a column of times as dates, of type datetime64[ns], or as numbers; durations are numbers of seconds."""
     if time.dtype.kind == "m":  # durations
         return np.where(np.isnat(time), np.nan, time.astype("timedelta64[ns]").astype(np.int64) * 1e-9)
     if time.dtype.kind == "M":
-        seconds = time.astype("datetime64[ns]").astype(np.int64).astype(np.float64) * 1e-9
-        return np.where(np.isnat(time), np.nan, seconds)
+        return time.astype("datetime64[ns]")
     try:
         return time.astype(np.float64)
     except (ValueError, TypeError):
@@ -29,7 +38,7 @@ def to_seconds(time: np.ndarray[Any, Any]) -> Float64Array:
         raise InputError(
             f"the column of time has {first}, which is neither a number nor a date such as 2026-11-16 12:30:00"
         )
-    return to_seconds(dates)
+    return dates
 
 
 def _date(value: Any) -> np.datetime64:

@@ -1,15 +1,15 @@
 """Computes the slow features of files and writes them to a file."""
 
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from biosfa.estimators import Projection, SlowFeatureEstimator, check_columns, load
-from biosfa.exceptions import InputError
-from biosfa.io import Stream, StreamOptions
-from biosfa.io.tables import STDIN, STDOUT, create_table, standard_input
+from biosfa.estimators import Projection, SlowFeatureEstimator, load
+from biosfa.exceptions import InputError, ModelFileError
+from biosfa.io.tables import STDOUT, create_table, is_table
 from biosfa.io.targets import check_target
 from biosfa.presentation.progress import Progress
+from biosfa.recordings.remembered import stream_for
 
 
 def slow_model(path: str) -> SlowFeatureEstimator:
@@ -18,42 +18,39 @@ def slow_model(path: str) -> SlowFeatureEstimator:
     Raises
     ------
     InputError
-        If the file holds another kind of model.
+        If the file holds another kind of model, or samples.
     """
-    model = load(path)
+    try:
+        model = load(path)
+    except ModelFileError:
+        if not is_table(Path(path)):
+            raise
+        raise InputError(f"{path} is a file of samples, not a model: the model comes first, then the inputs") from None
     if not isinstance(model, SlowFeatureEstimator):
         raise InputError(f"{path} holds {type(model).__name__}, which does not take rows of samples")
     return model
 
 
-def stream_for(model: SlowFeatureEstimator, source: Any, options: StreamOptions) -> Stream:
-    """Open the input of a model: the columns that the model was fitted to, by name if they have names."""
-    if options.columns is None and hasattr(model, "feature_names_in_"):
-        options = replace(options, columns=[str(name) for name in model.feature_names_in_])
-    stream = options.open(standard_input(options.header) if source == [STDIN] else source)
-    check_columns(model, stream)
-    return stream
-
-
-def transform(model_path: str, inputs: list[str], out: str, options: StreamOptions) -> int:
+def transform(model_path: str, inputs: list[str], out: str, given: Mapping[str, Any]) -> int:
     """Write the slow features of the inputs to a file, one row per row of the input, and return the number of rows.
+
+    ``given`` has fields of StreamOptions; the others are those of the fit.
 
     Examples
     --------
     >>> import tempfile
     >>> import numpy as np
     >>> from biosfa import SFA
-    >>> from biosfa.io import StreamOptions
     >>> from biosfa.recordings import features
     >>> X = np.random.default_rng(0).standard_normal((50, 3))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(f"{folder}/x.npy", X)
     ...     SFA(1).fit(X).save(f"{folder}/model")
-    ...     features.transform(f"{folder}/model", [f"{folder}/x.npy"], f"{folder}/y.npy", StreamOptions())
+    ...     features.transform(f"{folder}/model", [f"{folder}/x.npy"], f"{folder}/y.npy", {})
     50
     """
     model = slow_model(model_path)
-    stream = stream_for(model, inputs, options)
+    stream = stream_for(model, inputs, given)
     if out != STDOUT:
         check_target(Path(out), [model_path, *stream.files()], folder=True)
     names = [f"slow{i}" for i in range(len(model.components_))]

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from biosfa import metrics
-from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimator, load_model
+from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimator, load_model, reading_of
 from biosfa.io.checkpoint import KIND, content_of
 from biosfa.io.model_file import Model, damage_is_an_error, read_model
 from biosfa.rivals import OnlineRival
 from biosfa.typing import Float64Array
-from biosfa.wording import counted, printable
+from biosfa.wording import counted, duration, printable
 
 SHOWN = 20  # number of features and of column names that are listed
 
@@ -51,7 +51,8 @@ def _described(path: str, model: Model) -> dict[str, Any]:
     estimator = load_model(path, model)
     found["parameters"] = model.settings.get("parameters", {})
     if isinstance(estimator, SlowFeatureEstimator):
-        found |= {"open_episode": model.settings["open"], **_of_slow_features(estimator)}
+        reading = reading_of(estimator).to_json()
+        found |= {"reading": reading, "open_episode": model.settings["open"], **_of_slow_features(estimator)}
     found["arrays"] = {name: list(array.shape) for name, array in sorted(model.arrays.items())}
     if "origin" in model.settings:
         found["origin"] = model.settings["origin"]
@@ -142,6 +143,8 @@ def _text(found: dict[str, Any]) -> str:
         say("from", ", ".join(found["origin"]["inputs"][:SHOWN]))
         if found["origin"]["constant_columns"]:
             say("constant", ", ".join(found["origin"]["constant_columns"][:SHOWN]))
+    if found["reading"]:
+        say("read with", ", ".join(f"{name}={value!r}" for name, value in found["reading"].items()))
     updates = f", {found['n_updates']:,} updates" if "n_updates" in found else ""
     say(
         "seen",
@@ -162,17 +165,35 @@ def _text(found: dict[str, Any]) -> str:
         say("health", ", ".join(words))
     if health.get("warning"):
         say("warning", health["warning"])
-    lines.append(f"{'feature':<12} {'δ':>10}  {'timescale':>10}  {'period':>10}")
-    rows = zip(found["delta_values"][:SHOWN], found["timescales"], found["periods"], strict=False)
-    for i, numbers in enumerate(rows):
-        lines.append(f"slow{i:<8} " + "  ".join(f"{_word(number, '.4g'):>10}" for number in numbers))
-    lines.append(
-        "timescale and period are in samples: use timescale if the correlation decays exponentially, period if the "
-        "feature is smooth"
-    )
+    lines.extend(_table(found))
+    lines.append("timescale is for features with an exponential decay, period for smooth features: noise shortens both")
     if len(found["delta_values"]) > SHOWN:
         lines.append(f"… and {len(found['delta_values']) - SHOWN} more (--json has them all)")
     return "\n".join(lines)
+
+
+def _table(found: dict[str, Any]) -> list[str]:
+    """Return the table of features: slowness, timescale and period in samples, and in units of time if it is known."""
+    step = found.get("origin", {}).get("step")
+    title, real = f"{'feature':<12} {'δ':>10}  {'timescale':>10}  {'period':>10}", "samples"
+    if step is not None:
+        title += f"  {'timescale':>14}  {'period':>14}"
+        real = "samples, then in " + ("time" if step["dated"] else f"units of {step['time']!r}")
+    lines = [title]
+    rows = zip(found["delta_values"][:SHOWN], found["timescales"], found["periods"], strict=False)
+    for i, (delta, *times) in enumerate(rows):
+        words = [f"{_word(number, '.4g'):>10}" for number in (delta, *times)]
+        if step is not None:
+            words += [f"{_in_time(number, float(step['length']), dated=step['dated']):>14}" for number in times]
+        lines.append(f"slow{i:<8} " + "  ".join(words))
+    return [*lines, f"timescales and periods are in {real}"]
+
+
+def _in_time(samples: float | None, step: float, *, dated: bool) -> str:
+    """Return a number of samples in units of time, or as a duration if times are dates."""
+    if samples is None:
+        return "–"
+    return duration(samples * step) if dated else format(samples * step, ".4g")
 
 
 def _word(value: float | None, form: str) -> str:

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,8 +13,9 @@ from biosfa.estimators import NetworkEstimator, Projection, begin_stream, has_st
 from biosfa.io import Chunk, Position, Stream, StreamOptions
 from biosfa.io.tables import TextWriter, live_input
 from biosfa.learning import next_event
-from biosfa.recordings.features import stream_for
 from biosfa.recordings.notes import gaps, note
+from biosfa.recordings.remembered import stream_for
+from biosfa.recordings.run import check_components
 from biosfa.registry import ONLINE_SOLVERS
 from biosfa.typing import FloatArray
 
@@ -105,18 +107,22 @@ def answer(
     net: NetworkEstimator,
     descriptor: int,
     target: IO[bytes],
-    options: StreamOptions,
+    given: Mapping[str, Any],
     *,
     keep: Path | None,
     every: float,
 ) -> int:
     """Read lines until they end, answer each with a line of features at once, and return the number of lines.
 
+    ``given`` has fields of StreamOptions; the others are those of the model so far.
+
     The model is written to ``keep`` after every ``every`` seconds, and at the end, even if the command is interrupted.
     """
     warm_up(net)
-    source = live_input(descriptor, options.header)
-    stream = stream_for(net, source, options) if has_started(net) else options.open(source)
+    source = live_input(descriptor, given.get("header"))
+    stream = stream_for(net, source, given) if has_started(net) else StreamOptions(**given).open(source)
+    if not has_started(net):
+        check_components(net, stream)
     answers = Answers(net, stream)
     writer = TextWriter(target, [f"slow{i}" for i in range(net.n_components)])
     target.flush()

@@ -91,6 +91,8 @@ def after(run: Run) -> list[str]:
     ]
     if end.n_skipped or end.n_broken:
         lines.append(gaps(end))
+    if end.n_jumps:
+        lines.append(gaps_in_time(end, run.stream.reading.time))
     constant = [run.stream.feature_names[i] for i in run.constants.columns()]
     if constant and isinstance(model, NetworkEstimator):  # exact SFA has already warned
         note(f"these columns are constant and have no effect: {listed(constant)}")
@@ -101,6 +103,16 @@ def gaps(end: Position) -> str:
     """Return a line with the numbers of skipped rows and of broken pairs of a stream."""
     pairs = counted(end.n_broken, "pair")
     return f"gaps: {counted(end.n_skipped, 'row')} skipped, {pairs} of consecutive rows broken"
+
+
+def gaps_in_time(end: Position, column: str | None) -> str:
+    """Return a line with the number of gaps in time of a stream, and the longest of them."""
+    longest = duration(end.longest_jump) if end.dated else f"{end.longest_jump:.6g} in units of {column!r}"
+    return (
+        f"gaps in time: {end.n_jumps:,}, the longest {longest}"
+        if end.longest_jump
+        else f"gaps in time: {end.n_jumps:,}"
+    )
 
 
 def note(text: str) -> None:

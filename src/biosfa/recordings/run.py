@@ -20,6 +20,8 @@ from biosfa.io.targets import check_target, destination, is_stream
 from biosfa.presentation.progress import Progress
 from biosfa.recordings._constants import ConstantColumns
 from biosfa.registry import ONLINE_SOLVERS, SOLVERS
+from biosfa.signal import expanded_size
+from biosfa.wording import counted
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class Run:
         """Begin a new fit."""
         options.check()
         estimator, stream = options.estimator(), options.open()
+        check_components(estimator, stream)
         for path in (out, checkpoint_of(out)):
             check_target(path, stream.files())
         owner = {"options": asdict(options), "stamps": stream.stamps()}
@@ -154,8 +157,20 @@ class Run:
             "n_episodes": self.fitting.episodes.n_episodes,
             "constant_columns": [self.stream.feature_names[i] for i in self.constants.columns()],
         }
+        end, time = self.fitting.end, self.stream.reading.time
+        if end.step is not None and time is not None:
+            origin["step"] = {"time": time, "length": end.step, "dated": end.dated}
         write_model(self.out, Model(model.kind, {**model.settings, "origin": origin}, model.arrays))
         self.checkpoint.remove()
+
+
+def check_components(estimator: SlowFeatureEstimator, stream: Stream) -> None:
+    """Raise ValueError if a new estimator has more components than the input has (expanded) columns."""
+    columns, wanted = stream.n_features, estimator.n_components or 1
+    expanded = expanded_size(estimator.expansion, min(estimator.pca or columns, columns) * estimator.n_delays)
+    if wanted > expanded:
+        made = "" if expanded == columns else f", which make {counted(expanded, 'dimension')}"
+        raise ValueError(f"--components {wanted} is too many: the input has {counted(columns, 'column')}{made}")
 
 
 def checkpoint_of(out: Path) -> Path:
@@ -236,8 +251,8 @@ def resume(out: Path) -> Run:
     with damage_is_an_error(str(path)):
         run = Run.begin(FitOptions.from_json(kept.owner["options"]), out)
     if run.options.inputs == [STDIN]:
-        raise ModelFileError(f"{path} is damaged: a fit to standard input has no checkpoint")
-    if run.checkpoint.owner != kept.owner:
+        raise ModelFileError(f"{path} is damaged: a fit to standard input keeps no checkpoint")
+    if run.checkpoint.owner["stamps"] != kept.owner.get("stamps"):  # its options may lack some that are newer
         raise InputError(
             f"the input has changed since {path} was written: fit again with --overwrite, or restore the old input"
         )

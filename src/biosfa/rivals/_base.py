@@ -183,10 +183,10 @@ class OnlineRival(SlowFeatureEstimator):
         self._open = True
         self._plain = self._signal.is_identity
 
-    def _finish(self, position: Position, episodes: Episodes) -> None:
+    def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self._n_updates == 0:
             raise ValueError(f"all episodes of X are too short: an update needs {self.n_delays + 1} rows")
-        super()._finish(position, episodes)
+        super()._finish(position, episodes, counters)
 
     def _least_state(self, n_features: int, n_streams: int) -> int:
         return self.n_components * n_features + 2 * self.n_components**2  # weights; S and D

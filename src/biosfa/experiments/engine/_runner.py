@@ -203,7 +203,7 @@ class RunFolder:
             )
 
     def load(self, task: Task) -> Result | None:
-        """Return the stored result of a task, or None if there is none."""
+        """Return the stored result of a task and remove its checkpoint; return None if there is no result."""
         file = self._file(task)
         if not file.exists():
             return None
@@ -213,16 +213,20 @@ class RunFolder:
                     return None  # results are not compressed
                 arrays = {name: stored[name] for name in stored.files}
             result = Result(arrays, float(arrays.pop("__seconds__")))
-            self._has_old_results = True
-            return result
         except Exception:  # the file is damaged and may hold anything: the task runs again
             return None
+        self._has_old_results = True
+        self._remove_checkpoints(task)  # a run that was killed just after it stored the result has left them
+        return result
 
     def store(self, task: Task, result: Result) -> None:
         """Store the result of a task, and remove its checkpoint."""
         (self.path / "tasks").mkdir(exist_ok=True)
         write_arrays(self._file(task), {**result.arrays, "__seconds__": np.array(result.seconds)})
-        for path in (self.path / "tasks").glob(f"{task.name}.*"):  # its checkpoints
+        self._remove_checkpoints(task)
+
+    def _remove_checkpoints(self, task: Task) -> None:
+        for path in (self.path / "tasks").glob(f"{task.name}.*"):
             if path != self._file(task):
                 path.unlink(missing_ok=True)
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from biosfa.exceptions import InputError
+from biosfa.io.tables._checks import NOT_A_SAMPLE, NOT_SAMPLES
 from biosfa.io.tables._table import Array, Block, Cursor, Table, row_cursor
 from biosfa.typing import FloatArray
-from biosfa.wording import quoted, shortened
+from biosfa.wording import listed, quoted, shortened
 
 
 def _numbers() -> tuple[Callable[[Any], bool], ...]:
@@ -32,12 +33,12 @@ class ArrowTable(Table):
         from pyarrow import types
 
         number_kinds = _numbers()
-        for i in features:
-            if not any(is_kind(self._types[i]) for is_kind in number_kinds):
-                raise InputError(
-                    f"{self._described(i)} is not a number; choose others with columns (--columns), or say that it is "
-                    "time or episodes (--time, --episodes)"
-                )
+        wrong = [i for i in features if not any(is_kind(self._types[i]) for is_kind in number_kinds)]
+        if len(wrong) == 1:
+            raise InputError(f"{self._described(wrong[0])} is not a number; {NOT_A_SAMPLE}")
+        if wrong:
+            kinds = listed(f"{quoted(self.columns[i])} ({shortened(str(self._types[i]))})" for i in wrong)
+            raise InputError(f"{self.name}: these columns are not numbers: {kinds}; {NOT_SAMPLES}")
         for i in labels:
             if types.is_nested(self._types[i]):
                 raise InputError(f"{self._described(i)} is neither time nor episodes")

@@ -12,6 +12,8 @@ import numpy as np
 from biosfa.exceptions import InputError
 from biosfa.wording import first_line, printable
 
+NOT_A_SAMPLE = "leave it out with skip (--skip), or say that it is time or episodes (--time, --episodes)"
+NOT_SAMPLES = "leave them out with skip (--skip), or say which one is time or episodes (--time, --episodes)"
 MOST_COLUMNS = 2**22  # an image of 2048 by 2048 pixels
 TIGHTEST = 2**16  # no codec makes data so many times smaller: zstd reaches 2**15, and gzip 2**10
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from biosfa.exceptions import InputError
-from biosfa.io.tables._checks import reading
+from biosfa.io.tables._checks import NOT_A_SAMPLE, NOT_SAMPLES, reading
 from biosfa.io.tables._header import NUMBER, is_header
 from biosfa.io.tables._lines import BLANK, blank_lines, count_lines
 from biosfa.io.tables._table import Array, Block, Cursor, Wrong
 from biosfa.typing import FloatArray
-from biosfa.wording import printable, quoted, shortened
+from biosfa.wording import listed, printable, quoted, shortened
 
 MANY_CELLS = 20  # without a number among them: the column holds something else
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -193,24 +193,34 @@ class Grammar:
         if not found:  # marks of missing values have blanks beside them
             return None
         row, feature, cell = min(found)
-        for i, other in enumerate(features if not self._had_numbers else []):
-            filled = [cell for cell in _words(table.column(i)) if cell not in self._missing]
-            if len(filled) >= MANY_CELLS and not any(map(self._is_number, filled)):
-                raise InputError(
-                    f"{self.name}, column {self._column_name(other)}: there are no numbers in it, but words such as "
-                    f"{quoted(filled[0])}; choose others with columns (--columns), or say that it is time or "
-                    "episodes (--time, --episodes)"
-                )
+        if not self._had_numbers:
+            self._check_for_numbers(table, features)
         column = self._column_name(feature)
         if re.fullmatch(r"[-+]?\d+,\d+", cell):
             advice = "write decimals with a point"
         else:
             advice = (
-                "choose others with columns (--columns), say that it is time or episodes (--time, --episodes), or let "
+                "leave the column out with skip (--skip), say that it is time or episodes (--time, --episodes), or let "
                 'missing="break" (--missing break) take it for a gap'
             )
         where = f"{self.name}, line {self._line_of_row(lines, line, 0, row)}"
         return Wrong(row, f"{where}, column {column}: {quoted(cell)} is not a number; {advice}")
+
+    def _check_for_numbers(self, table: Any, features: list[int]) -> None:
+        """Raise InputError if there are columns without a single number; name all of them."""
+        words: dict[str, str] = {}
+        for i, feature in enumerate(features):
+            filled = [cell for cell in _words(table.column(i)) if cell not in self._missing]
+            if len(filled) >= MANY_CELLS and not any(map(self._is_number, filled)):
+                words[self._column_name(feature)] = quoted(filled[0])
+        if len(words) == 1:
+            ((column, word),) = words.items()
+            raise InputError(
+                f"{self.name}, column {column}: there are no numbers in it, but words such as {word}; {NOT_A_SAMPLE}"
+            )
+        if words:
+            examples = listed(f"{column} ({word})" for column, word in words.items())
+            raise InputError(f"{self.name}: there are no numbers, but words, in the columns {examples}; {NOT_SAMPLES}")
 
     def _is_number(self, cell: str) -> bool:
         """Whether a cell is a number, or a mark of a missing value."""
