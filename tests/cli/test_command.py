@@ -35,7 +35,7 @@ def test_help_names_the_experiments(command):
 
 @posix
 def test_interrupted_it_says_how_to_go_on(tmp_path):
-    arguments = ["reproduce", "chaotic", "--preset", "paper", "--jobs", "1", "--out", str(tmp_path / "run")]
+    arguments = ["reproduce", "chaotic", "--preset", "quick", "--jobs", "1", "--out", str(tmp_path / "run")]
     code = "from biosfa.cli import main; main()"
     process = subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 120

@@ -171,8 +171,8 @@ def test_float32_stays_as_close_to_float64_after_two_million_steps(kernel):
     distance = {}
     for seen in range(0, total, n):
         starts = np.arange(n) == (0 if seen == 0 else -1)
-        for state in states.values():
-            assert kernel.learn(samples, starts, eta, eta / 1.0, seen, mode, state) == n
+        for dtype, state in states.items():
+            assert kernel.learn(samples.astype(dtype), starts, eta, eta / 1.0, seen, mode, state) == n
         single, double = (states[dtype] for dtype in (np.float32, np.float64))
         V = [np.linalg.solve(state.M, state.W.astype(float)) for state in (single, double)]
         distance[seen + n] = np.abs(V[0] - V[1]).max()
