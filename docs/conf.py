@@ -20,6 +20,7 @@ autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc has them
 autodoc_preserve_defaults = True  # 1e9, not 1000000000.0
 numpydoc_show_class_members = False
+smartquotes_action = "De"  # straight quotes: curved ones are wrong in {"auto"} and default="auto"
 html_theme = "furo"
 pygments_dark_style = "github-dark"  # the theme's own underlines modules like links
 html_title = f"biosfa {release}"
