@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from biosfa import SFA, BioSFA, LocalSFA, OnlineSFA, RankDeficiencyWarning, metrics
+from biosfa import SFA, BioSFA, DivergenceError, LocalSFA, OnlineSFA, RankDeficiencyWarning, metrics
 from biosfa.datasets import driven_logistic_map
 from biosfa.kernels import reference
 from biosfa.kernels.fast_local import output_layer, state
@@ -60,6 +60,67 @@ def test_outliers_do_less_harm_than_to_exact_sfa():
     spoiled[10_000, 0] = 1000.0
     net, exact = LocalSFA(3, random_state=0).fit(spoiled), SFA(3).fit(spoiled)
     assert excess(net.components_, X) < excess(exact.components_, X)
+
+
+def test_silence_before_the_stream_does_not_count():
+    """Not its length, which is none of the numbers at which units are renewed, and not its value."""
+    X = slow_mixture(20_000, times=(60.0, 20.0), seed=8)[1] + 20.0
+    late = LocalSFA(2, random_state=0).partial_fit(np.full((7000, 10), 5.0)).partial_fit(X)
+    direct = LocalSFA(2, random_state=0).partial_fit(X)
+    assert late.n_samples_seen_ == 27_000
+    assert deviation(late.W_, direct.W_) < 1e-4  # but for the private noise
+
+
+@pytest.mark.parametrize("width", [10, 60])  # sample by sample, and in blocks
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("place", [3, 100, 4500])
+def test_one_huge_sample_leaves_finite_weights_or_is_refused(width, dtype, place):
+    """Whatever it is, and however the samples come."""
+    X = np.random.default_rng(0).standard_normal((6000, width)).astype(dtype)
+    direction = np.random.default_rng(1).standard_normal(width)
+    for size in (1e6, 1e12, 1e14, 1e18, 9.97e36, 1e120, 1e139):
+        if size > np.finfo(dtype).max:
+            continue
+        spoiled = X.copy()
+        spoiled[place] = (size / 3 * direction).clip(-size, size).astype(dtype)
+        ends = []
+        for chunks in (1, 7):
+            net = LocalSFA(2, random_state=0)
+            try:
+                for chunk in np.array_split(spoiled, chunks):
+                    net.partial_fit(chunk)
+            except DivergenceError:
+                pass
+            ends.append(net.n_samples_seen_)
+            assert np.isfinite(net.W_).all(), size
+            assert np.isfinite(net.L_).all(), size
+        assert ends in ([6000, 6000], [place, place])
+
+
+def test_single_samples_may_be_columns_of_a_matrix():
+    X = np.asfortranarray(slow_mixture(600, seed=3)[1])
+    net = LocalSFA(2, random_state=0).partial_fit(X[:500])
+    for x in X[500:]:
+        net.learn_one(x)
+    assert deviation(net.W_, LocalSFA(2, random_state=0).partial_fit(X).W_) < 1e-9
+
+
+def test_the_dynamics_may_change_while_it_learns():
+    """The inverse, which only one of the two needs, is then computed again."""
+    X = slow_mixture(3000, seed=3)[1]
+    X[1500:] = X[1500:] @ np.random.default_rng(0).standard_normal((10, 10))
+    net = LocalSFA(2, dynamics="relax", random_state=0).partial_fit(X)
+    net.set_params(dynamics="equilibrium").partial_fit(X[:100])
+    state = net._network.state
+    np.testing.assert_allclose(state.P @ state.L, np.eye(10), atol=1e-8)
+
+
+@pytest.mark.parametrize("width", [4, 60])
+def test_the_inverse_stays_exact_if_the_network_forgets(width):
+    X = np.random.default_rng(0).standard_normal((20_000, width))
+    net = LocalSFA(2, forget=20, random_state=0).partial_fit(X)
+    state = net._network.state
+    np.testing.assert_allclose(state.P @ state.L, np.eye(width), atol=1e-6)
 
 
 def test_attributes_belong_to_the_circuit():

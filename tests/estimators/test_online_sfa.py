@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from biosfa import SFA, BioSFA, DivergenceError, OnlineSFA, Recorder, metrics
+from biosfa import SFA, BioSFA, DivergenceError, LocalSFA, OnlineSFA, Recorder, metrics
 from biosfa.datasets import driven_logistic_map
 from tests.conftest import ill_conditioned, slow_mixture
 
@@ -84,7 +84,7 @@ def test_spare_outputs_do_not_spoil_the_constraint_error():
 
 def test_silence_at_the_beginning_does_not_count():
     X = slow_mixture(5000, seed=8)[1]
-    for kind in (OnlineSFA, BioSFA):
+    for kind in (OnlineSFA, LocalSFA, BioSFA):
         late, direct = (kind(2, random_state=0) for _ in range(2))
         late.partial_fit(np.zeros((5000, 10))).partial_fit(X)
         direct.partial_fit(np.zeros((1, 10))).partial_fit(X)
@@ -98,9 +98,10 @@ def test_a_rate_that_is_far_too_large_does_not_ruin_the_weights():
 
 
 @pytest.mark.parametrize("gain", [10.0, 1e6])
-def test_forgetting_survives_a_change_of_gain(gain):
+@pytest.mark.parametrize("kind", [OnlineSFA, LocalSFA])
+def test_forgetting_survives_a_change_of_gain(gain, kind):
     X = slow_mixture(50_000, seed=1)[1]
-    net = OnlineSFA(3, forget=10_000, random_state=0).partial_fit(np.concatenate([X / gain, X]))
+    net = kind(3, forget=10_000, random_state=0).partial_fit(np.concatenate([X / gain, X]))
     assert metrics.slowness_error(net.components_, X) < 0.05 * metrics.slowest(metrics.moments(X), 3).sum()
 
 
@@ -112,14 +113,15 @@ def test_an_outlier_does_less_harm_than_to_exact_sfa():
     assert metrics.slowness_error(net.components_, X) < metrics.slowness_error(SFA(3).fit(spoiled).components_, X)
 
 
+@pytest.mark.parametrize("kind", [OnlineSFA, LocalSFA])
 @pytest.mark.parametrize("step", [42, 50])
-def test_what_comes_before_an_overflow_in_parallel_streams_is_whole_steps(step):
+def test_what_comes_before_an_overflow_in_parallel_streams_is_whole_steps(step, kind):
     cube = slow_mixture(300, seed=9)[1].reshape(100, 3, 10).copy()
     cube[step, 2, 0] = 1e200
-    net = OnlineSFA(2, random_state=0)
+    net = kind(2, random_state=0)
     with pytest.raises(DivergenceError):
         net.partial_fit_streams(cube)
-    before = OnlineSFA(2, random_state=0).partial_fit_streams(cube[:step])
+    before = kind(2, random_state=0).partial_fit_streams(cube[:step])
     assert net.n_samples_seen_ == step
     np.testing.assert_allclose(net.components_, before.components_, rtol=1e-9, atol=1e-12)
 
@@ -139,7 +141,7 @@ def test_too_many_outputs_for_the_rank_are_refused():
         OnlineSFA(2, random_state=0).fit(X)
 
 
-@pytest.mark.parametrize("kind", [BioSFA, OnlineSFA])
+@pytest.mark.parametrize("kind", [BioSFA, LocalSFA, OnlineSFA])
 def test_forgetting_follows_a_mixture_that_switches(kind):
     """Halfway, the slow sources move to other channels."""
     _, first = slow_mixture(100_000, times=(100.0, 40.0), n_noise=6, seed=5)

@@ -72,7 +72,7 @@ def test_an_unclear_first_line_is_asked_about(tmp_path):
     with pytest.raises(InputError, match=r"'2\.O' is not a number"):
         list(open_stream(path, header=False))
     np.save(tmp_path / "x.npy", np.zeros((3, 2)))
-    with pytest.raises(InputError, match="no text file"):
+    with pytest.raises(InputError, match="not a text file"):
         open_stream(tmp_path / "x.npy", header=False)
 
 

@@ -460,7 +460,7 @@ def test_columns_of_a_model(command, X, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--epochs", 2], "--epochs is for --solver online and --solver bio"),
+        (["--epochs", 2], "--epochs is for --solver online, --solver local and --solver bio"),
         (["--solver", "online", "--lag", 2], "--lag is for --solver exact"),
         (["--max-step", 2], "--max-step needs --time"),
     ],

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from biosfa.kernels.fast_local import input_layer
 from biosfa.kernels.fast_local import output_layer as outputs_of
 from biosfa.kernels.fast_local import state as inputs_of
 from biosfa.kernels.local import LEAST_INHIBITION, LOOK_BACK, WINDOWS
@@ -302,12 +303,14 @@ def learn_fast_local(
         Samples that averages count.
     """
     K, m = W.shape
-    L, W, W_slow = np.eye(m), W.copy(), W.copy()
+    U, L, W, W_slow = U.copy(), np.eye(m), W.copy(), W.copy()
     X, Y, Y_slow = np.zeros_like(U), np.zeros((len(U), K)), np.zeros((len(U), K))
     power, change, product, slow_power, slow_change, rest_power, rest_change = np.zeros((7, K))
     eta = np.zeros(K)
     for i, u in enumerate(U):
         t = min(i + 1, window)
+        limit = input_layer.SATURATION * np.sqrt(np.diag(L))
+        u = U[i] = np.clip(u, -limit, limit)
         L += inputs_of.LATERAL_SHARE / (t + inputs_of.LATERAL_SHARE * m) * (np.outer(u, u) - L)
         X[i], Y[i], Y_slow[i] = np.linalg.solve(L, u), W @ u, W_slow @ u
         if not starts[i]:

@@ -24,9 +24,6 @@ PIECE_VALUES = 2**15
 # Units are renewed at the second sample, then at twice the number of samples each time, until they are final.
 FIRST_UNITS, UNITS_GRID = 2, 1024
 
-# The square of a larger sample could overflow.
-LARGEST = 1e140
-
 # A guard that fades may be a weak copy of an output. The averages belong to weights that have moved since, and say
 # nothing about the small difference between the two. Directions with less than this share of the largest eigenvalue of
 # the correlations of the outputs are not read out.
@@ -48,6 +45,7 @@ class FastLocalNetwork(Network):
         self.state: fast_local.FastLocalState = fast_local.initial_state(k, m, n_streams, dtype, rng)
         self.units = Units(m, n_streams)
         self._mean = np.zeros(m)
+        self.skipped = np.zeros(1)  # constant steps before the stream began to vary
         self._due = self._next_units()  # samples at which the units are renewed next
         self._largest_scale = 0.0
 
@@ -83,7 +81,7 @@ class FastLocalNetwork(Network):
 
     def arrays(self) -> Mapping[str, np.ndarray]:
         """Return the arrays of the state (no copies)."""
-        return {**self.state._asdict(), **self.units.arrays(), "mean": self._mean}
+        return {**self.state._asdict(), **self.units.arrays(), "mean": self._mean, "skipped": self.skipped}
 
     def restore(self, arrays: Arrays, n_samples: int, n_updates: int) -> None:
         """Restore a state; see :meth:`Network.restore`."""
@@ -92,34 +90,47 @@ class FastLocalNetwork(Network):
         self._largest_scale = float(self.units.scale.max(initial=0.0))
 
     def _next_units(self) -> int:
-        return next_event(self.n_samples, first=FIRST_UNITS, grid=UNITS_GRID, growth=1.0, window=np.inf)
+        return next_event(self._n_learned(), first=FIRST_UNITS, grid=UNITS_GRID, growth=1.0, window=np.inf)
 
     def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
         """Learn from samples; see :meth:`Network.advance`. The neurons choose their own rates."""
-        fits = self._steps_before_overflow(raw)
         size = max(1, PIECE_VALUES // (self.n_streams * self.n_features))
-        begin = 0
-        while begin < fits:
-            end = min(fits, begin + size, begin + self._due - self.n_samples)
-            self._learn(raw[begin:end], starts[begin:end])
-            begin = end
-        if fits < len(raw):
-            self.raise_divergence(raw[fits], self.last_rate())
+        begin = self._skip_silence(raw, starts)
+        while begin < len(raw):
+            piece = slice(begin, min(len(raw), begin + size, begin + self._due - self._n_learned()))
+            fits = steps_within(raw[piece], self._limit())
+            self._learn(raw[piece][:fits], starts[piece][:fits])
+            begin += fits
+            if begin < piece.stop:
+                self.raise_divergence(raw[begin], self.last_rate())
 
-    def _steps_before_overflow(self, raw: FloatArray) -> int:
-        """Return the number of steps before the first sample whose square would overflow in the network's units."""
-        return steps_within(raw, self._limit())
+    def _n_learned(self) -> int:
+        """Return the number of samples, or steps, since the stream began to vary."""
+        return self.n_samples - int(self.skipped[0])
+
+    def _skip_silence(self, raw: FloatArray, starts: BoolArray) -> int:
+        """Count the constant steps at the beginning of the stream, and return their number. They are not learned."""
+        if self._n_learned() > 0 or not len(raw):
+            return 0
+        rows = raw.reshape(-1, self.n_features)
+        if self.n_samples == 0:
+            self._mean[:] = rows[0]
+        varies = (rows != self._mean).any(axis=1)
+        silent = int(np.argmax(varies)) // self.n_streams if varies.any() else len(raw)
+        self.skipped[0] += silent
+        self._count(silent, silent - int(np.count_nonzero(starts[:silent])))
+        return silent
 
     def _limit(self) -> float:
         """Return the largest entry of a sample whose square does not overflow in the network's units."""
-        return LARGEST / max(1.0, self._largest_scale)
+        return float(np.sqrt(np.finfo(self.dtype).max / self.n_features)) * 1e-3 / max(1.0, self._largest_scale)
 
     def _learn(self, raw: FloatArray, starts: BoolArray) -> None:
         n_steps, P = len(raw), self.n_streams
         rows = raw.reshape(-1, self.n_features)
         U = np.empty(rows.shape)
         window = self.mode.window * P
-        centre(rows, self.n_samples * P, self.mode.center, window, self._mean, U, np.empty(len(rows)))
+        centre(rows, self._n_learned() * P, self.mode.center, window, self._mean, U, np.empty(len(rows)))
         if self.units.scale.any():
             U *= self.units.scale
             begins = np.repeat(starts, P)
@@ -133,7 +144,7 @@ class FastLocalNetwork(Network):
         """Count samples and updates, and renew the units if that is due."""
         self.n_samples += n_samples
         self.n_updates += n_updates
-        if self.n_samples == self._due:
+        if self._n_learned() == self._due:
             self._due = self._next_units()
             if not self.units.settled():
                 self._renew_units()
@@ -147,8 +158,8 @@ class FastLocalNetwork(Network):
             return
         ratio = self.units.scale / before
         for weights in (state.W, state.W_slow, state.x_prev):
-            weights /= ratio.astype(weights.dtype)
-        state.u_prev[:] *= ratio.astype(state.u_prev.dtype)
+            weights[:] = weights / ratio
+        state.u_prev[:] = state.u_prev * ratio
         # what is left of the initial L = I is the identity in the new units, too
         state.L[:] *= np.outer(ratio, ratio)
         state.L[np.diag_indices(self.n_features)] += state.prior[0] * (1.0 - ratio**2)
@@ -158,14 +169,18 @@ class FastLocalNetwork(Network):
         """Learn from one sample; see :meth:`Network.advance_one`."""
         state, scale = self.state, self.units.scale
         if state.seen[0] == 0.0:  # the units are not known yet, or the last input is not
-            if not np.isfinite(sample).all() or self._steps_before_overflow(sample[None]) == 0:
+            continues = np.zeros(1, np.bool_)
+            if not np.isfinite(sample).all():
                 return False
-            self._learn(sample[None], np.zeros(1, np.bool_))
+            try:
+                self.advance(sample[None], continues, self.plan(continues))
+            except DivergenceError:
+                return False
             return True
         mode = self.mode
         if not fast_local.advance_one(
             sample,
-            self.n_samples,
+            self._n_learned(),
             mode.center,
             mode.window,
             self._limit(),

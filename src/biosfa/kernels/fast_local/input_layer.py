@@ -25,6 +25,10 @@ REFRESH_GROWTH = 1.5
 # variance that carries a signal: 1e-6 disturbs no signal in a mixture of condition number 1e9.
 PRIVATE_NOISE = 1e-6
 
+# An input neuron saturates at so many standard deviations of its input, which its own L_jj knows. Otherwise the
+# rounding errors of one huge sample would make P indefinite.
+SATURATION = 1000.0
+
 # The fast dynamics have come to rest when u − Lx̃ is this small, relative to u.
 AT_REST = 1e-11
 MOST_STEPS = 100_000
@@ -47,6 +51,21 @@ def add_private_noise(U: Float64Array, count: float) -> None:
 
 
 @jit
+def saturate(U: Float64Array, rho: Float64Array, L: Float64Array) -> None:
+    """Limit each input of a block to SATURATION times the root of the L_jj that it meets."""
+    n, m = U.shape
+    for j in range(m):
+        variance = L[j, j]
+        for t in range(n):
+            square = U[t, j] * U[t, j]
+            limit = SATURATION * SATURATION * variance
+            if square > limit:
+                U[t, j] *= math.sqrt(limit / square)
+                square = limit
+            variance += rho[t] * (square - variance)
+
+
+@jit
 def settle_each(
     U: Float64Array, rho: Float64Array, L: Float64Array, P: Float64Array, staleness: Float64Array, X: FloatArray
 ) -> None:
@@ -61,6 +80,7 @@ def settle_each(
                 total += P[i, j] * u[j]
             x[i] = total
             power += total * u[i]
+        power = max(power, 0.0)  # rounding
         keep = 1.0 - rho[t]
         inverse = 1.0 / keep
         rest = 1.0 / (keep + rho[t] * power)
@@ -101,6 +121,9 @@ def settle(
         total = R[t, t]
         for q in range(t):
             total -= R[t, q] * R[t, q]
+        if total < 1.0 / d[t]:  # it is larger but for rounding errors of P, which has to be computed again
+            total = 1.0 / d[t]
+            staleness[0] = 2.0 * REFRESH_GROWTH
         R[t, t] = math.sqrt(total)
         inverse = 1.0 / R[t, t]
         for j in range(m):

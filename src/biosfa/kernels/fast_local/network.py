@@ -4,7 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from biosfa.kernels.fast_local.input_layer import REFRESH_GROWTH, add_private_noise, relax, settle, settle_each
+from biosfa.kernels.fast_local.input_layer import (
+    REFRESH_GROWTH,
+    add_private_noise,
+    relax,
+    saturate,
+    settle,
+    settle_each,
+)
 from biosfa.kernels.fast_local.output_layer import inverse_rate, learn_outputs, slowness_and_gap
 from biosfa.kernels.fast_local.state import FastLocalState, rate_of_lateral_weights
 from biosfa.kernels.jit import jit
@@ -62,7 +69,9 @@ def _advance_one(
         if not abs(sample[j]) <= limit:
             return False
     U, starts = np.empty((1, m)), np.zeros(1, np.bool_)
-    centre(sample.reshape(1, m), n_seen, center, window, mean, U, np.empty(1))
+    raw = np.empty((1, m), sample.dtype)
+    raw[0] = sample  # which may be a column of a matrix
+    centre(raw, n_seen, center, window, mean, U, np.empty(1))
     U *= scale
     advance(U, starts, window, k, relaxes, state)
     return True
@@ -72,7 +81,7 @@ def _advance_one(
 def learn(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bool, state: FastLocalState) -> None:
     """Learn from inputs U of shape (n, m), which are centred and of unit variance; ``state`` is changed in place.
 
-    The P streams of a step follow one another.
+    Inputs beyond saturation are changed, too. The P streams of a step follow one another.
     """
     n, m = U.shape
     X, rho = np.empty((BLOCK, m)), np.empty(BLOCK)
@@ -82,8 +91,10 @@ def learn(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bo
         for t in range(length):
             rho[t] = rate_of_lateral_weights(state.seen[0] + t + 1.0, window, m)
             state.prior[0] *= 1.0 - rho[t]
+        saturate(block, rho, state.L)
         if relaxes:
             relax(block, rho, state.L, X)
+            state.staleness[0] = 2.0 * REFRESH_GROWTH  # P is not kept up
         else:
             if state.staleness[0] > REFRESH_GROWTH:
                 invert(state)

@@ -16,11 +16,15 @@ Each output neuron keeps averages of its own activity. With the output s of its 
 directions into which the weights fluctuate: ⟨ė²⟩/⟨e²⟩ − ⟨ṡ²⟩/⟨s²⟩.
 """
 
+from typing import Any, TypeVar
+
 import numpy as np
 
 from biosfa.kernels.jit import jit
 from biosfa.kernels.running import CURRENT, DIFFERENCE
 from biosfa.typing import BoolArray, Float64Array, FloatArray
+
+Array = TypeVar("Array", Float64Array, FloatArray)
 
 GUARDS = 4
 
@@ -70,12 +74,12 @@ def learn_outputs(
 ) -> None:
     """Learn from inputs U of shape (n, m) and settled activities X; arrays of the state are changed in place.
 
-    The P streams of a step follow one another. Rows in ``starts`` begin an episode, and make no update.
+    The P streams of a step follow one another. Rows in ``starts`` begin an episode. W does not change there.
     """
     n, m = U.shape
     n_streams, K = y_prev.shape
-    x_dot, feedback, guard_feedback = np.empty(m, W.dtype), np.empty(m, W.dtype), np.empty(m, W.dtype)
-    y, s, s_dot = np.empty(K), np.empty(K), np.empty(K)
+    x_dot, feedback, guard_feedback = _apart(m, W), _apart(m, W), _apart(m, W)
+    y, s, s_dot = _apart(K, averages), _apart(K, averages), _apart(K, averages)
     for row in range(n):
         # the last values of the P streams: the oldest belongs to this row
         p = int((count + row) % n_streams)
@@ -87,7 +91,7 @@ def learn_outputs(
             x_dot[j] = x[j] - x_before[j]
             change += (u[j] - u_before[j]) * x_dot[j]
         for i in range(K):
-            total, slow_total = W.dtype.type(0.0), W.dtype.type(0.0)
+            total, slow_total = 0.0, 0.0
             for j in range(m):
                 total += W[i, j] * u[j]
                 slow_total += W_slow[i, j] * u[j]
@@ -120,13 +124,40 @@ def learn_outputs(
                 home = W.dtype.type(2.0 * theta / (patience + DIVISION * theta * power))
                 back = W.dtype.type(home * y[i])
                 f = feedback if i < k else guard_feedback
-                for j in range(m):
-                    W[i, j] += anti * x_dot[j] + home * W[i, j] - back * f[j]
-                    W_slow[i, j] += consolidation * (W[i, j] - W_slow[i, j])
+                _change(W[i], W_slow[i], anti, home, back, consolidation, x_dot, f)
         for j in range(m):
             u_before[j], x_before[j] = u[j], x[j]
         for i in range(K):
             y_before[i], s_before[i] = y[i], s[i]
+
+
+@jit
+def _apart(size: int, like: Array) -> Array:
+    """Return an empty array that is not a neighbour of others in memory.
+
+    Compiled loops check at run time whether arrays may overlap, and add in another order if they are that close. Then
+    the last bits would depend on where arrays happen to lie.
+    """
+    return np.empty(size + 64, like.dtype)[32 : size + 32]  # type: ignore[return-value]
+
+
+@jit
+def _change(
+    w: FloatArray,
+    w_slow: FloatArray,
+    anti: float | np.floating[Any],
+    home: float | np.floating[Any],
+    back: float | np.floating[Any],
+    consolidation: float | np.floating[Any],
+    x_dot: FloatArray,
+    f: FloatArray,
+) -> None:
+    """Change the weights of one neuron, then the slow ones."""
+    grow = home + w.dtype.type(1.0)
+    for j in range(len(w)):
+        w[j] = grow * w[j] + (anti * x_dot[j] - back * f[j])
+    for j in range(len(w)):
+        w_slow[j] += consolidation * (w[j] - w_slow[j])
 
 
 @jit
