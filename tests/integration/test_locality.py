@@ -16,6 +16,7 @@ from biosfa.kernels.fast_local import output_layer
 from biosfa.kernels.fast_local.state import LATERAL_SHARE
 from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
 from tests.conftest import slow_mixture
+from tests.kernels.test_fast_local import noise
 
 ETA, TAU = 0.002, 0.5
 
@@ -145,20 +146,27 @@ class SlowOutput:
         return 1 / output_layer.inverse_rate(delta, gap, t, m), output_layer.HOMEOSTASIS * delta
 
 
+def learn_row(X, row, starts, k, state):
+    m = X.shape[1]
+    chunk = slice(row, row + 1)
+    fast_local.advance(X[chunk], starts[chunk], row, False, np.inf, np.zeros(m), np.ones(m), k, False, state)
+
+
 def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumptions(X):
     """The assumptions are the feedback f, and one sum per layer for divisive normalisation."""
-    U, k = (X - X.mean(axis=0)) / X.std(axis=0), 1
+    X_scaled, k = (X - X.mean(axis=0)) / X.std(axis=0), 1
+    U = X_scaled + noise(*X.shape)
     m, starts = U.shape[1], np.zeros(len(U), bool)
     starts[0] = True
     state = fast_local.initial_state(k, m, 1, float, np.random.RandomState(0))
-    fast_local.learn(U[:1].copy(), starts[:1], np.inf, k, False, state)
+    learn_row(X_scaled, 0, starts, k, state)
     outputs = [
         SlowOutput(i >= k, state.averages[i].copy(), state.y_prev[0, i], state.s_prev[0, i])
         for i in range(len(state.W))
     ]
     for row in range(1, len(U)):
         L, W, W_slow, x_before = state.L.copy(), state.W.copy(), state.W_slow.copy(), state.x_prev[0].copy()
-        fast_local.learn(U[row : row + 1].copy(), starts[row : row + 1], np.inf, k, False, state)
+        learn_row(X_scaled, row, starts, k, state)
         t, u = row + 1, U[row]
         # lateral synapses of the input layer: both neurons own u; the settled activity x̃ is where Lx̃ = u
         rho = LATERAL_SHARE / (t + LATERAL_SHARE * m)
@@ -169,7 +177,7 @@ def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumpti
         inputs = [
             SettledInput(*values) for values in zip(u, state.x_prev[0] - x_before, y[:k] @ W[:k], y @ W, strict=True)
         ]
-        change = float((u - U[row - 1]) @ (state.x_prev[0] - x_before))  # assumed: one sum over the input layer
+        change = max(0.0, (u - U[row - 1]) @ (state.x_prev[0] - x_before))  # assumed: one sum over the input layer
         power = float(y @ y)  # assumed: one sum over the outputs
         dW = np.empty_like(W)
         for i, post in enumerate(outputs):

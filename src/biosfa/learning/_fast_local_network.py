@@ -18,9 +18,6 @@ from biosfa.learning._readout import read_out
 from biosfa.learning._units import Units
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 
-# Values of samples that are centred and scaled at a time, few enough for the second-level cache.
-PIECE_VALUES = 2**15
-
 # Units are renewed at the second sample, then at twice the number of samples each time, until they are final.
 FIRST_UNITS, UNITS_GRID = 2, 1024
 
@@ -47,7 +44,6 @@ class FastLocalNetwork(Network):
         self._mean = np.zeros(m)
         self.skipped = np.zeros(1)  # constant steps before the stream began to vary
         self._due = self._next_units()  # samples at which the units are renewed next
-        self._largest_scale = 0.0
 
     @property
     def W(self) -> FloatArray:
@@ -87,18 +83,16 @@ class FastLocalNetwork(Network):
         """Restore a state; see :meth:`Network.restore`."""
         super().restore(arrays, n_samples, n_updates)
         self._due = self._next_units()
-        self._largest_scale = float(self.units.scale.max(initial=0.0))
 
     def _next_units(self) -> int:
         return next_event(self._n_learned(), first=FIRST_UNITS, grid=UNITS_GRID, growth=1.0, window=np.inf)
 
     def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
         """Learn from samples; see :meth:`Network.advance`. The neurons choose their own rates."""
-        size = max(1, PIECE_VALUES // (self.n_streams * self.n_features))
         begin = self._skip_silence(raw, starts)
         while begin < len(raw):
-            piece = slice(begin, min(len(raw), begin + size, begin + self._due - self._n_learned()))
-            fits = steps_within(raw[piece], self._limit())
+            piece = slice(begin, min(len(raw), begin + self._due - self._n_learned()))
+            fits = self._steps_before_overflow(raw[piece])
             self._learn(raw[piece][:fits], starts[piece][:fits])
             begin += fits
             if begin < piece.stop:
@@ -121,22 +115,34 @@ class FastLocalNetwork(Network):
         self._count(silent, silent - int(np.count_nonzero(starts[:silent])))
         return silent
 
+    def _steps_before_overflow(self, raw: FloatArray) -> int:
+        """Return the number of steps before the first sample that could overflow."""
+        scale = self.units.scale
+        if not scale.any():
+            return steps_within(raw, float(np.sqrt(np.finfo(self.dtype).max / self.n_features)) * 1e-3)
+        with np.errstate(over="ignore"):
+            return steps_within(raw * scale, self._limit())
+
     def _limit(self) -> float:
-        """Return the largest entry of a sample whose square does not overflow in the network's units."""
-        return float(np.sqrt(np.finfo(self.dtype).max / self.n_features)) * 1e-3 / max(1.0, self._largest_scale)
+        """Return the largest input, in the network's units, whose fourth power does not overflow.
+
+        While units are not final, a huge input makes them small and W large, and W³ is needed.
+        """
+        return float((np.finfo(self.dtype).max / self.n_features) ** 0.25) * 1e-2
 
     def _learn(self, raw: FloatArray, starts: BoolArray) -> None:
         n_steps, P = len(raw), self.n_streams
         rows = raw.reshape(-1, self.n_features)
-        U = np.empty(rows.shape)
-        window = self.mode.window * P
-        centre(rows, self._n_learned() * P, self.mode.center, window, self._mean, U, np.empty(len(rows)))
+        n_seen, center, window = self._n_learned() * P, self.mode.center, self.mode.window * P
         if self.units.scale.any():
-            U *= self.units.scale
             begins = np.repeat(starts, P)
             if self.state.seen[0] == 0.0:  # the last input is not known
                 begins[:P] = True
-            fast_local.advance(U, begins, window, self.k, self.mode.euler, self.state)
+            fast_local.advance(
+                rows, begins, n_seen, center, window, self._mean, self.units.scale, self.k, self.mode.euler, self.state
+            )
+        else:
+            centre(rows, n_seen, center, window, self._mean, np.empty(rows.shape), np.empty(len(rows)))
         self.units.observe(raw)
         self._count(n_steps, n_steps - int(np.count_nonzero(starts)))
 
@@ -153,7 +159,6 @@ class FastLocalNetwork(Network):
         """Change to units from all samples seen so far, without changing the outputs of the network."""
         state, before = self.state, self.units.scale.copy()
         self.units.renew(center=self.mode.center)
-        self._largest_scale = float(self.units.scale.max(initial=0.0))
         if not before.any():  # the network still has its initial state
             return
         ratio = self.units.scale / before

@@ -1,7 +1,7 @@
 """A network with local rules that learns as fast as the natural gradient; docs/inside/local-and-fast.md derives it."""
 
-from biosfa.kernels.fast_local.input_layer import PRIVATE_NOISE, add_private_noise
-from biosfa.kernels.fast_local.network import advance, advance_one, invert, learn, rates
+from biosfa.kernels.fast_local.input_layer import PRIVATE_NOISE
+from biosfa.kernels.fast_local.network import advance, advance_one, invert, rates
 from biosfa.kernels.fast_local.output_layer import DIVISION, GUARDS
 from biosfa.kernels.fast_local.state import FastLocalState, initial_state
 
@@ -10,11 +10,9 @@ __all__ = [
     "GUARDS",
     "PRIVATE_NOISE",
     "FastLocalState",
-    "add_private_noise",
     "advance",
     "advance_one",
     "initial_state",
     "invert",
-    "learn",
     "rates",
 ]

@@ -35,34 +35,43 @@ MOST_STEPS = 100_000
 
 
 @jit
-def add_private_noise(U: Float64Array, count: float) -> None:
-    """Add to each input its own noise, which depends on the number of the sample and of the neuron alone.
+def receive(
+    raw: FloatArray,
+    n_seen: int,
+    center: bool,
+    window: float,
+    mean: Float64Array,
+    scale: Float64Array,
+    rho: Float64Array,
+    L: Float64Array,
+    U: Float64Array,
+) -> None:
+    """U ← inputs of a block: centred by the mean through each row, scaled, with private noise, and saturated.
 
-    The noise is uniform: the first bits of a hash. ``count`` samples came before.
+    ``n_seen`` rows came before. Each neuron follows its own mean, and what is beyond saturation does not count in it.
+    The noise is uniform: the first bits of a hash of the numbers of the row and of the neuron.
     """
+    n, m = raw.shape
     unit = PRIVATE_NOISE * math.sqrt(12.0) / 2.0**32
-    for t in range(U.shape[0]):
-        row = np.uint64(count) + np.uint64(t)
-        for j in range(U.shape[1]):
-            bits = (row * np.uint64(0x9E3779B97F4A7C15)) ^ (np.uint64(j + 1) * np.uint64(0xC2B2AE3D27D4EB4F))
+    most = SATURATION * SATURATION
+    for j in range(m):
+        level, variance = mean[j], L[j, j]
+        for t in range(n):
+            row = n_seen + t
+            share = 1.0 / min(row + 1.0, window) if center else 0.0
+            moved = raw[t, j] - level
+            bits = (np.uint64(row) * np.uint64(0x9E3779B97F4A7C15)) ^ (np.uint64(j + 1) * np.uint64(0xC2B2AE3D27D4EB4F))
             bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
             bits = (bits ^ (bits >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
-            U[t, j] += unit * (float(bits >> np.uint64(32)) - 2.0**31)
-
-
-@jit
-def saturate(U: Float64Array, rho: Float64Array, L: Float64Array) -> None:
-    """Limit each input of a block to SATURATION times the root of the L_jj that it meets."""
-    n, m = U.shape
-    for j in range(m):
-        variance = L[j, j]
-        for t in range(n):
-            square = U[t, j] * U[t, j]
-            limit = SATURATION * SATURATION * variance
-            if square > limit:
-                U[t, j] *= math.sqrt(limit / square)
-                square = limit
+            u = scale[j] * (1.0 - share) * moved + unit * (float(bits >> np.uint64(32)) - 2.0**31)
+            square = u * u
+            if square > most * variance and row > 0:
+                part = math.sqrt(most * variance / square)
+                u, moved, square = part * u, part * moved, most * variance
+            level += share * moved
             variance += rho[t] * (square - variance)
+            U[t, j] = u
+        mean[j] = level
 
 
 @jit

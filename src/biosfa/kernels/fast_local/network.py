@@ -4,18 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from biosfa.kernels.fast_local.input_layer import (
-    REFRESH_GROWTH,
-    add_private_noise,
-    relax,
-    saturate,
-    settle,
-    settle_each,
-)
+from biosfa.kernels.fast_local.input_layer import REFRESH_GROWTH, receive, relax, settle, settle_each
 from biosfa.kernels.fast_local.output_layer import inverse_rate, learn_outputs, slowness_and_gap
 from biosfa.kernels.fast_local.state import FastLocalState, rate_of_lateral_weights
 from biosfa.kernels.jit import jit
-from biosfa.kernels.local import centre
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # Samples per block, and the number of columns from which matrix products are faster than single samples (measured).
@@ -24,10 +16,62 @@ MANY_COLUMNS = 48
 
 
 @jit
-def advance(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bool, state: FastLocalState) -> None:
-    """Add private noise to inputs U, in place, and learn from them; see :func:`learn`."""
-    add_private_noise(U, state.seen[0])
-    learn(U, starts, window, k, relaxes, state)
+def advance(
+    raw: FloatArray,
+    starts: BoolArray,
+    n_seen: int,
+    center: bool,
+    window: float,
+    mean: Float64Array,
+    scale: Float64Array,
+    k: int,
+    relaxes: bool,
+    state: FastLocalState,
+) -> None:
+    """Learn from samples of shape (n, m); ``mean`` and ``state`` are changed in place.
+
+    Columns are multiplied with ``scale``, which brings them to unit variance. The P streams of a step follow one
+    another. ``mean`` is that of ``n_seen`` rows.
+    """
+    n, m = raw.shape
+    U, X, rho = np.empty((BLOCK, m)), np.empty((BLOCK, m)), np.empty(BLOCK)
+    for begin in range(0, n, BLOCK):
+        end = min(n, begin + BLOCK)
+        length, seen = end - begin, state.seen[0]
+        for t in range(length):
+            rho[t] = rate_of_lateral_weights(seen + t + 1.0, window, m)
+            state.prior[0] *= 1.0 - rho[t]
+        block = U[:length]
+        receive(raw[begin:end], n_seen + begin, center, window, mean, scale, rho, state.L, block)
+        if relaxes:
+            relax(block, rho, state.L, X)
+            state.staleness[0] = 2.0 * REFRESH_GROWTH  # P is not kept up
+        else:
+            if state.staleness[0] > REFRESH_GROWTH:
+                invert(state)
+            if m < MANY_COLUMNS or length == 1:
+                settle_each(block, rho, state.L, state.P, state.staleness, X)
+            else:
+                settle(block, rho, state.L, state.P, state.staleness, X)
+        learn_outputs(
+            block,
+            X[:length],
+            starts[begin:end],
+            seen,
+            window,
+            k,
+            state.W,
+            state.W_slow,
+            state.u_prev,
+            state.x_prev,
+            state.y_prev,
+            state.s_prev,
+            state.averages,
+            state.S,
+            state.D,
+            state.weights,
+        )
+        state.seen[0] += length
 
 
 def advance_one(
@@ -42,9 +86,9 @@ def advance_one(
     relaxes: bool,
     state: FastLocalState,
 ) -> bool:
-    """Centre, scale and learn from one sample that continues an episode.
+    """Learn from one sample that continues an episode.
 
-    Return False, and learn nothing, if an entry is beyond ``limit`` or not finite.
+    Return False, and learn nothing, if an input is beyond ``limit`` or not finite.
     """
     # plain tuples pass into compiled code twice as fast as named ones
     return bool(_advance_one(sample, n_seen, center, window, limit, mean, scale, k, relaxes, tuple(state)))
@@ -63,64 +107,13 @@ def _advance_one(
     relaxes: bool,
     fields: tuple[Any, ...],
 ) -> bool:
-    state = FastLocalState(*fields)
-    m = len(sample)
-    for j in range(m):
-        if not abs(sample[j]) <= limit:
-            return False
-    U, starts = np.empty((1, m)), np.zeros(1, np.bool_)
-    raw = np.empty((1, m), sample.dtype)
+    raw = np.empty((1, len(sample)), sample.dtype)
     raw[0] = sample  # which may be a column of a matrix
-    centre(raw, n_seen, center, window, mean, U, np.empty(1))
-    U *= scale
-    advance(U, starts, window, k, relaxes, state)
+    for j in range(len(sample)):
+        if not abs(raw[0, j] * scale[j]) <= limit:
+            return False
+    advance(raw, np.zeros(1, np.bool_), n_seen, center, window, mean, scale, k, relaxes, FastLocalState(*fields))
     return True
-
-
-@jit
-def learn(U: Float64Array, starts: BoolArray, window: float, k: int, relaxes: bool, state: FastLocalState) -> None:
-    """Learn from inputs U of shape (n, m), which are centred and of unit variance; ``state`` is changed in place.
-
-    Inputs beyond saturation are changed, too. The P streams of a step follow one another.
-    """
-    n, m = U.shape
-    X, rho = np.empty((BLOCK, m)), np.empty(BLOCK)
-    for begin in range(0, n, BLOCK):
-        end = min(n, begin + BLOCK)
-        block, length = U[begin:end], end - begin
-        for t in range(length):
-            rho[t] = rate_of_lateral_weights(state.seen[0] + t + 1.0, window, m)
-            state.prior[0] *= 1.0 - rho[t]
-        saturate(block, rho, state.L)
-        if relaxes:
-            relax(block, rho, state.L, X)
-            state.staleness[0] = 2.0 * REFRESH_GROWTH  # P is not kept up
-        else:
-            if state.staleness[0] > REFRESH_GROWTH:
-                invert(state)
-            if m < MANY_COLUMNS or length == 1:
-                settle_each(block, rho, state.L, state.P, state.staleness, X)
-            else:
-                settle(block, rho, state.L, state.P, state.staleness, X)
-        learn_outputs(
-            block,
-            X[:length],
-            starts[begin:end],
-            state.seen[0],
-            window,
-            k,
-            state.W,
-            state.W_slow,
-            state.u_prev,
-            state.x_prev,
-            state.y_prev,
-            state.s_prev,
-            state.averages,
-            state.S,
-            state.D,
-            state.weights,
-        )
-        state.seen[0] += length
 
 
 @jit

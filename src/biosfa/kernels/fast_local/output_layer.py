@@ -90,6 +90,7 @@ def learn_outputs(
         for j in range(m):
             x_dot[j] = x[j] - x_before[j]
             change += (u[j] - u_before[j]) * x_dot[j]
+        change = max(change, 0.0)  # early on, L changes so much that the sum may be negative
         for i in range(K):
             total, slow_total = 0.0, 0.0
             for j in range(m):
@@ -138,7 +139,7 @@ def _apart(size: int, like: Array) -> Array:
     Compiled loops check at run time whether arrays may overlap, and add in another order if they are that close. Then
     the last bits would depend on where arrays happen to lie.
     """
-    return np.empty(size + 64, like.dtype)[32 : size + 32]  # type: ignore[return-value]
+    return np.empty(size + 64, like.dtype)[32 : size + 32]
 
 
 @jit
