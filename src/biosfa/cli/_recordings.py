@@ -35,9 +35,7 @@ def fit(
     expand: Expand = None,
     delays: Delays = 1,
     lag: Annotated[int, typer.Option(min=1, help="With --solver exact: take differences over this many samples.")] = 1,
-    epochs: Annotated[
-        int, typer.Option(min=1, help="Number of passes over the input; not used by --solver exact.")
-    ] = 1,
+    epochs: Annotated[int, typer.Option(min=1, help="Number of passes over the input; not for --solver exact.")] = 1,
     seed: Seed = 0,
     checkpoint_every: CheckpointEvery = 30.0,
     overwrite: Annotated[
