@@ -33,7 +33,7 @@ SOLVERS = {
     "local": Choice(
         "biosfa.estimators",
         "LocalSFA",
-        "learns as fast with local rules, as a network of neurons; for up to some hundred columns",
+        "learns about as fast as online, but with local rules; for up to some hundred columns",
     ),
     "bio": Choice("biosfa.estimators", "BioSFA", "the paper's network with local rules; needs many more samples"),
 }

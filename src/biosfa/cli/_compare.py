@@ -46,8 +46,8 @@ def compare(
     learner: Annotated[
         list[str] | None,
         typer.Option(
-            help="Learner to compare with exact SFA: online, bio-sfa, reversible, interneuron, nonnegative, "
-            "incremental, gev or foldiak. Repeat the option for several learners.",
+            help="Learner to compare with exact SFA: online, local, bio-sfa, reversible, interneuron, "
+            "nonnegative, incremental, gev or foldiak. Repeat the option for several learners.",
             show_default="all",
         ),
     ] = None,

@@ -60,7 +60,7 @@ def say_report(folder: Path) -> None:
 def reproduce_chaotic(
     preset: Annotated[
         Preset,
-        typer.Option(help="[b]quick[/b] takes seconds. [b]paper[/b] has the full scale and takes less than a minute."),
+        typer.Option(help="[b]paper[/b] has the full scale. Each preset takes about a minute."),
     ] = Preset.quick,
     variant: Annotated[
         Variant,
@@ -115,7 +115,7 @@ def reproduce_images(
     out: Out = None,
     resume: Resume = False,
 ) -> None:
-    """Experiment 2: learn complex cells from patches that move over images."""
+    """Experiment 2: learn complex cells from windows that move over images."""
     from biosfa.experiments import images as experiment
 
     config = experiment.preset(preset.value, images=images, rule=rule.value, runs=runs, seed=seed)

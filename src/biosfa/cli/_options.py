@@ -55,8 +55,8 @@ STREAM: dict[str, Any] = {
     "columns": Annotated[
         str | None,
         typer.Option(
-            help="Columns to use, by name or by number from 0, with commas between them: a,b,c. 1-8 are the columns "
-            "with the numbers 1 to 8. A name with a comma needs quotation marks.",
+            help="Columns to use, by name or by number from 0, with commas between them: a,b,c. 1-8 means the "
+            "columns 1 to 8. A name with a comma needs quotation marks.",
             show_default="all",
         ),
     ],
@@ -71,7 +71,7 @@ STREAM: dict[str, Any] = {
     "max_step": Annotated[
         float | None,
         typer.Option(
-            help="Longer steps in time are gaps. In seconds if times are dates.",
+            help="Longest step in time that is not a gap, in seconds if times are dates.",
             show_default="1.5 × the median step",
         ),
     ],
@@ -111,11 +111,12 @@ STREAM: dict[str, Any] = {
 
 
 def takes_stream_options(
-    *left_out: str, default: str | None = None
+    *left_out: str, default: str | None = None, **usual: str
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the options that say how inputs are read to a command, which receives those that were given as ``given``.
 
-    ``default`` is what the help says of the others, if they do not have their usual defaults.
+    ``default`` is what the help gives as the default of all options but --skip and --header. {} in it stands for the
+    default in STREAM, or for that in ``usual``, by the name of the option.
     """
     offered = {name: option for name, option in STREAM.items() if name not in left_out}
 
@@ -139,7 +140,9 @@ def takes_stream_options(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=None,
-                annotation=option if default is None or name in ("header", "skip") else _with_default(option, default),
+                annotation=option
+                if default is None or name in ("header", "skip")
+                else _with_default(option, default, usual.get(name)),
             )
             for name, option in offered.items()
         ]
@@ -170,11 +173,12 @@ def given_options(
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _with_default(option: Any, default: str) -> Any:
-    """Return an option whose help names another default."""
+def _with_default(option: Any, default: str, usual: str | None) -> Any:
+    """Return an option whose help names another default, with the usual default at {}."""
     kind, description = get_args(option)
     changed = copy.copy(description)
-    changed.show_default = default
+    named = description.show_default if isinstance(description.show_default, str) else "none"
+    changed.show_default = default.format(usual or named)
     return Annotated[kind, changed]
 
 

@@ -35,9 +35,7 @@ def fit(
     expand: Expand = None,
     delays: Delays = 1,
     lag: Annotated[int, typer.Option(min=1, help="With --solver exact: take differences over this many samples.")] = 1,
-    epochs: Annotated[
-        int, typer.Option(min=1, help="With --solver online or bio: number of passes over the input.")
-    ] = 1,
+    epochs: Annotated[int, typer.Option(min=1, help="Number of passes over the input; not for --solver exact.")] = 1,
     seed: Seed = 0,
     checkpoint_every: CheckpointEvery = 30.0,
     overwrite: Annotated[
@@ -90,10 +88,11 @@ def transform(
     *,
     given: Given,
 ) -> None:
-    """Write the slow features of recordings, one row per row of the input. A row without features is nan.
+    """Write one row of slow features for each row of the recordings. Rows without features contain nan.
 
-    Inputs are read as the fit read its own: the same columns, time, episodes and
-    treatment of missing values. Options that you give come first.
+    The command reads its inputs in the same way as the fit: the same columns,
+    time, episodes and treatment of missing values. Options that you give here
+    replace those of the fit.
     """
     with one_line_errors():
         from biosfa.io.targets import is_stream
@@ -133,8 +132,8 @@ def plot(
 ) -> None:
     """Draw the slow features over time, their slowness compared with that of random input, and their weights.
 
-    The picture shows the first 100,000 samples. Inputs are read as the fit read
-    its own. Options that you give come first.
+    The picture shows the first 100,000 samples. The command reads its inputs in
+    the same way as the fit. Options that you give here replace those of the fit.
     """
     with one_line_errors():
         from biosfa.io.targets import check_target, is_stream
@@ -161,7 +160,7 @@ def plot(
         say(f"picture: {target}", aside=aside)
 
 
-@takes_stream_options("joined", default="as in the model, if it exists")
+@takes_stream_options("joined", default="as in the model; without a model: {}", episodes="one episode")
 def stream(
     components: Annotated[
         int | None,
@@ -195,9 +194,8 @@ def stream(
 
     Example: [b]tail -n +1 -f log.csv | biosfa stream --components 3[/b]
 
-    -n +1 begins with the first line, which has the names of the columns.
-
-    The output is nan until there are features.
+    With -n +1, tail begins with the first line of the log, which has the names of
+    the columns. The output is nan until there are features.
     """
     with one_line_errors():
         from biosfa.io.atomic import writing

@@ -30,8 +30,8 @@ class SFA(SlowFeatureEstimator):
     result is the same whether the data come at once, in chunks, or from several machines (:meth:`merge`).
 
     Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
-    is called the expanded signal; m is its number of columns. Memory, and time per sample, grow as m². For more than a
-    few thousand columns, use :class:`OnlineSFA`.
+    is called the expanded signal; m is its number of columns. Memory, and time per sample, grow as m². For more than
+    about two thousand columns, use :class:`OnlineSFA`.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ class Watch:
         How much faster the features are than those of exact SFA on the same pairs. 0.2 means that the sum of their δ
         values is 20% larger. NaN for more than 512 columns, or fewer than 3 samples per column.
     change : float
-        How much faster the features were with the weights that the network had a quarter of the stream ago, measured in
-        the same way. NaN if the stream is short.
+        How much faster the features were with the weights that the network had between a quarter and a half of the
+        stream ago, measured in the same way. NaN if the stream is short.
     learning_rate : float
         η of the last update. For the normalised step, the effective η for a sample of mean power.
     warning : str or None
@@ -115,9 +115,7 @@ def _warning(network: Network, constraint_error: float, excess: float, change: f
             f"exact SFA finds slower features in recent samples (the sum of δ of this network is {excess:.0%} larger)"
         )
     elif change > STILL_CHANGING:
-        found = (
-            f"the features are still becoming slower (the sum of δ was {change:.0%} larger a quarter of the stream ago)"
-        )
+        found = f"the features are still becoming slower (the sum of δ was {change:.0%} larger with earlier weights)"
     else:
         return None
     return f"{found}: the network has not converged, or the stream has changed. {network.advice}"

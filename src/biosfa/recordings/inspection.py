@@ -166,7 +166,9 @@ def _text(found: dict[str, Any]) -> str:
     if health.get("warning"):
         say("warning", health["warning"])
     lines.extend(_table(found))
-    lines.append("timescale is for features with an exponential decay, period for smooth features: noise shortens both")
+    lines.append(
+        "use the timescale for features with an exponential decay, the period for smooth features; noise shortens both"
+    )
     if len(found["delta_values"]) > SHOWN:
         lines.append(f"… and {len(found['delta_values']) - SHOWN} more (--json has them all)")
     return "\n".join(lines)

@@ -16,7 +16,7 @@ class OnlineGEV(OnlineRival):
     The rule is w ← w + η(Aw − (wᵀAw/wᵀBw)Bw) with A = x̄x̄ᵀ and B = xxᵀ of the present sample (Zhang & Leung 2000, as
     Malik, Hussain & Wu 2014 use it for SFA). The quotient is computed from running averages. For one unit, a synapse
     needs the activities of its two neurons and two factors that all synapses share: the power of the input, and the
-    length of w, which is kept constant. Several units are not fully online. Each unit is pushed away from the
+    length of w, which is kept constant. Several units are not fully local. Each unit is pushed away from the
     directions of the units before it. Its synapses cannot know these directions. It also converges only after the units
     before it.
 

@@ -27,7 +27,7 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
     report = Report(
         "Natural images and complex cells",
         "Experiment 2 of “A biologically plausible neural network for Slow Feature Analysis” (Lipshutz et al., NeurIPS "
-        f"2020). Networks learn {config.units} slow features of 16 × 16 patches that move over images "
+        f"2020). Networks learn {config.units} slow features of 16 × 16 windows that move over images "
         f"({config.images}). There are {config.sequences * FRAMES:,} frames, and {config.runs} runs of each network.",
     )
     report.facts(
@@ -58,12 +58,12 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         folder / "sheets.png",
         "The stimuli that excite the units of exact SFA, of the networks and of the controls most. Units are in order "
         "of slowness on all frames. Their signs are chosen such that excitation is stronger than inhibition. Each "
-        "patch has its own gray scale.",
+        "stimulus has its own gray scale.",
     )
     slowest = " and ".join(f"{value:.2f}" for value in found["slowest_two_gabor_r2"])
     report.paragraph(
         f"Gabor functions explain shares of {slowest} of the optimal stimuli of exact SFA's two slowest units. These "
-        "units often follow the brightness of the whole patch, not a grating. All medians include them."
+        "units often follow the brightness of the whole window, not a grating. All medians include them."
     )
     report.heading("Are they complex cells?")
     report.picture(
@@ -122,7 +122,7 @@ def write_report(folder: Path, config: "ImagesConfig", found: dict[str, Any], ti
         f"--seed {config.seed}{source}"
     )
     report.paragraph(
-        f"The mean patch is subtracted, and patches are reduced to {config.principal} principal components of unit "
+        f"The mean window is subtracted, and windows are reduced to {config.principal} principal components of unit "
         "variance. They are expanded to all monomials of degree one and two while they are learned. Differences are "
         "taken within sequences only. The paper's rates are η = α/(1 + t/β) with α = 5e-6 and β = 5e6, and τ = 1. Each "
         "network learns from the sequences in random order, in several passes."
