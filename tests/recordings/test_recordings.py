@@ -312,9 +312,9 @@ def test_a_checkpoint_is_not_taken_for_another_input_or_command(command, X, tmp_
     assert "has changed since" in line_of_error(command("resume", out, code=1))
     before = Path(f"{out}.checkpoint").read_bytes()
     assert "has changed since" in line_of_error(command("fit", tmp_path / "x.npy", "-k", 2, "--out", out, code=1))
-    for k in (3, 30):  # another fit, and one that would fail
-        done = command("fit", tmp_path / "x.npy", "-k", k, "--out", out, code=1)
-        assert "is the checkpoint of a fit with other settings or inputs" in line_of_error(done)
+    others = {3: "is the checkpoint of a fit with other settings or inputs", 30: "--components 30 is too many"}
+    for k, message in others.items():  # another fit, and one that fails
+        assert message in line_of_error(command("fit", tmp_path / "x.npy", "-k", k, "--out", out, code=1))
         assert Path(f"{out}.checkpoint").read_bytes() == before
     command("fit", tmp_path / "x.npy", "-k", 2, "--out", out, "--overwrite")
     assert not Path(f"{out}.checkpoint").exists()
@@ -460,7 +460,7 @@ def test_columns_of_a_model(command, X, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--epochs", 2], "--epochs is for --solver online, --solver local and --solver bio"),
+        (["--epochs", 2], "--epochs is for --solver online, local, bio"),
         (["--solver", "online", "--lag", 2], "--lag is for --solver exact"),
         (["--max-step", 2], "--max-step needs --time"),
     ],

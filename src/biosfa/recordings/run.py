@@ -67,7 +67,7 @@ class FitOptions:
         """Raise ValueError if options contradict each other."""
         online = self.solver in ONLINE_SOLVERS
         if not online and self.epochs > 1:
-            raise ValueError(f"--epochs is for {' and '.join(f'--solver {name}' for name in ONLINE_SOLVERS)}")
+            raise ValueError(f"--epochs is for --solver {', '.join(ONLINE_SOLVERS)}")
         if online and self.lag > 1:
             raise ValueError("--lag is for --solver exact")
         if self.stream.max_step is not None and self.stream.time is None:
