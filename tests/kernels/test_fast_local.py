@@ -35,22 +35,25 @@ def test_kernel_equals_reference_for_any_chunks(data):
     k = min(draw(st.integers(1, 4)), m)
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     U = rng.standard_normal((n, P, m)).cumsum(axis=0) * 0.2 + rng.standard_normal((n, P, m))
-    U = (U / U.std(axis=(0, 1))).reshape(n * P, m)
+    U = ((U - U.mean(axis=(0, 1))) / U.std(axis=(0, 1))).reshape(n * P, m)
     starts = np.repeat(rng.random(n) < draw(st.sampled_from([0.0, 0.1])), P)
     starts[:P] = True
     window = draw(st.sampled_from([np.inf, 100.0]))
     cuts = [P * cut for cut in draw(st.lists(st.integers(0, n), max_size=3))]
     state = fast_local.initial_state(k, m, P, float, np.random.RandomState(0))
-    U[n // 2] *= draw(st.sampled_from([1.0, 1e5]))  # a huge sample, at which neurons saturate
+    huge = draw(st.booleans())
+    if huge:  # neurons saturate at this sample; L then has a condition number near 1e6, which costs digits
+        U[n // 2] *= 1e5
+    tolerance = 1e-6 if huge else 1e-9
     inputs = U + noise(*U.shape)
     expected = reference.learn_fast_local(inputs, state.W, k, starts=starts, n_streams=P, window=window)
     advance(U, starts, k, state, window=window, cuts=cuts)
     for name in ("L", "W", "W_slow"):
-        assert deviation(getattr(state, name), getattr(expected, name)) <= 1e-9, name
+        assert deviation(getattr(state, name), getattr(expected, name)) <= tolerance, name
     if not starts[-1]:  # the first sample of an episode makes no update
-        np.testing.assert_allclose(fast_local.rates(state, window), expected.eta, rtol=1e-9)
+        np.testing.assert_allclose(fast_local.rates(state, window), expected.eta, rtol=tolerance)
     identity = state.P @ state.L
-    assert deviation(identity, np.eye(m)) <= 1e-8
+    assert deviation(identity, np.eye(m)) <= 10 * tolerance
 
 
 @pytest.mark.parametrize("m", [6, 60])  # sample by sample, and in blocks

@@ -309,8 +309,9 @@ def learn_fast_local(
     eta = np.zeros(K)
     for i, u in enumerate(U):
         t = min(i + 1, window)
-        limit = input_layer.SATURATION * np.sqrt(np.diag(L))
-        u = U[i] = np.clip(u, -limit, limit)
+        if i > 0:  # a neuron knows nothing of its input before
+            limit = input_layer.SATURATION * np.sqrt(np.diag(L))
+            u = U[i] = np.clip(u, -limit, limit)
         L += inputs_of.LATERAL_SHARE / (t + inputs_of.LATERAL_SHARE * m) * (np.outer(u, u) - L)
         X[i], Y[i], Y_slow[i] = np.linalg.solve(L, u), W @ u, W_slow @ u
         if not starts[i]:
