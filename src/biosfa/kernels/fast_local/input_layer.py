@@ -54,24 +54,26 @@ def receive(
     n, m = raw.shape
     unit = PRIVATE_NOISE * math.sqrt(12.0) / 2.0**32
     most = SATURATION * SATURATION
+    variance = np.empty(m)
     for j in range(m):
-        level, variance = mean[j], L[j, j]
-        for t in range(n):
-            row = n_seen + t
-            share = 1.0 / min(row + 1.0, window) if center else 0.0
-            moved = raw[t, j] - level
+        variance[j] = L[j, j]
+    for t in range(n):
+        row = n_seen + t
+        share = 1.0 / min(row + 1.0, window) if center else 0.0
+        keep, first = 1.0 - share, row == 0
+        for j in range(m):
+            moved = raw[t, j] - mean[j]
             bits = (np.uint64(row) * np.uint64(0x9E3779B97F4A7C15)) ^ (np.uint64(j + 1) * np.uint64(0xC2B2AE3D27D4EB4F))
             bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(0xBF58476D1CE4E5B9)
             bits = (bits ^ (bits >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
-            u = scale[j] * (1.0 - share) * moved + unit * (float(bits >> np.uint64(32)) - 2.0**31)
+            u = scale[j] * keep * moved + unit * (float(bits >> np.uint64(32)) - 2.0**31)
             square = u * u
-            if square > most * variance and row > 0:
-                part = math.sqrt(most * variance / square)
-                u, moved, square = part * u, part * moved, most * variance
-            level += share * moved
-            variance += rho[t] * (square - variance)
+            if square > most * variance[j] and not first:
+                part = math.sqrt(most * variance[j] / square)
+                u, moved, square = part * u, part * moved, most * variance[j]
+            mean[j] += share * moved
+            variance[j] += rho[t] * (square - variance[j])
             U[t, j] = u
-        mean[j] = level
 
 
 @jit
