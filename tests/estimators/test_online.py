@@ -42,7 +42,7 @@ def test_chunks_change_nothing_but_rounding(cuts, ends, learner):
     X = slow_mixture(200, times=(30.0, 5.0), n_noise=3, seed=1)[1] + 3.0
     ends = sorted({*ends, 200})
     lengths = np.diff([0, *ends])
-    whole, chunked = (clone(learner).set_params(random_state=0) for _ in range(2))
+    whole, chunked, rounded = (clone(learner).set_params(random_state=0) for _ in range(3))
     whole.partial_fit(X, lengths=lengths)
     begin = 0
     for cut in sorted({*cuts, *ends}):
@@ -52,9 +52,13 @@ def test_chunks_change_nothing_but_rounding(cuts, ends, learner):
         if cut in ends:
             chunked.end_episode()
     assert chunked.n_updates_ == whole.n_updates_
+    # first episodes of a few rows are so degenerate that the network amplifies rounding errors of its input
+    rounded.partial_fit(X * (1 + 1e-15 * np.random.default_rng(0).standard_normal(X.shape)), lengths=lengths)
     for name in ("W_", "M_", "mean_"):
         if name != "M_" or isinstance(whole, BioSFA):  # the others have none
-            assert deviation(getattr(chunked, name), getattr(whole, name)) < 1e-9
+            expected = getattr(whole, name)
+            allowed = max(1e-9, 10 * deviation(getattr(rounded, name), expected))
+            assert deviation(getattr(chunked, name), expected) < allowed
     np.testing.assert_allclose(chunked.transform(X), whole.transform(X), rtol=1e-5, atol=1e-7)
 
 

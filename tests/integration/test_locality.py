@@ -113,8 +113,8 @@ def test_every_synapse_of_the_trace_rule_needs_its_two_neurons_only(X):
 class SettledInput:
     """All that an input neuron of LocalSFA has to tell its synapses."""
 
-    u: float
-    x_dot: float  # change of its settled activity
+    x: float  # its settled activity
+    x_dot: float  # change of that
     feedback: float  # f_j = Σ_i W_ij y_i, which reciprocal synapses bring: assumed
     guard_feedback: float  # the same from all outputs
 
@@ -141,9 +141,9 @@ class SlowOutput:
             self.averages[i] += memory * (value - self.averages[i])
 
     def rates(self, t, m):
-        """Return η and θ."""
+        """Return δ, η and θ."""
         delta, gap = output_layer.slowness_and_gap(self.averages)
-        return 1 / output_layer.inverse_rate(delta, gap, t, m), output_layer.HOMEOSTASIS * delta
+        return delta, 1 / output_layer.inverse_rate(delta, gap, t, m), output_layer.HOMEOSTASIS * delta
 
 
 def learn_row(X, row, starts, k, state):
@@ -175,18 +175,20 @@ def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumpti
         np.testing.assert_allclose(state.L @ state.x_prev[0], u, rtol=1e-6, atol=1e-8)
         y = W @ u
         inputs = [
-            SettledInput(*values) for values in zip(u, state.x_prev[0] - x_before, y[:k] @ W[:k], y @ W, strict=True)
+            SettledInput(*values)
+            for values in zip(state.x_prev[0], state.x_prev[0] - x_before, y[:k] @ W[:k], y @ W, strict=True)
         ]
         change = max(0.0, (u - U[row - 1]) @ (state.x_prev[0] - x_before))  # assumed: one sum over the input layer
         power = float(y @ y)  # assumed: one sum over the outputs
         dW = np.empty_like(W)
         for i, post in enumerate(outputs):
             post.respond(y[i], W_slow[i] @ u, t)
-            eta, theta = post.rates(t, m)
+            delta, eta, theta = post.rates(t, m)
             g, g_home = (1 / (1 + output_layer.DIVISION * x) for x in (eta * change, eta * theta * power))
             for j, pre in enumerate(inputs):
                 f = pre.guard_feedback if post.is_guard else pre.feedback
-                dW[i, j] = 2 * eta * (theta * g_home * (W[i, j] - post.y * f) - g * post.y_dot * pre.x_dot)
+                slow = delta * post.y * pre.x - post.y_dot * pre.x_dot
+                dW[i, j] = 2 * eta * (g * slow + theta * g_home * (W[i, j] - post.y * f))
         np.testing.assert_allclose(state.W, W + dW, rtol=1e-8, atol=1e-11)
         slow = output_layer.SLOW / (t + output_layer.SLOW)  # the slow copy of a synapse follows that synapse
         np.testing.assert_allclose(state.W_slow, W_slow + slow * (state.W - W_slow), rtol=1e-8, atol=1e-11)

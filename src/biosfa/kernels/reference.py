@@ -340,11 +340,12 @@ def learn_fast_local(
                 outputs_of.DECAY_MAX,
             )
             eta, theta = 1 / (outputs_of.FIRST_RATE * m + decay * t), outputs_of.HOMEOSTASIS * delta
-            slow = -2 * eta / (1 + outputs_of.DIVISION * eta * max(u_dot @ x_dot, 0.0)) * y_dot
+            rate = 2 * eta / (1 + outputs_of.DIVISION * eta * max(u_dot @ x_dot, 0.0))
             home = 2 * eta * theta / (1 + outputs_of.DIVISION * eta * theta * (Y[i] @ Y[i]))
             f, f_guards = W[:k].T @ Y[i, :k], W.T @ Y[i]
             feedback = np.stack([f if j < k else f_guards for j in range(K)])
-            W += np.outer(slow, x_dot) + home[:, None] * (W - Y[i][:, None] * feedback)
+            slow = np.outer(delta * Y[i], X[i]) - np.outer(y_dot, x_dot)
+            W += rate[:, None] * slow + home[:, None] * (W - Y[i][:, None] * feedback)
         W_slow += outputs_of.SLOW / (t + outputs_of.SLOW) * (W - W_slow)
     return FastLocalResult(L, W, W_slow, X, Y, eta)
 

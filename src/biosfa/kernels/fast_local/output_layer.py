@@ -1,9 +1,10 @@
 """The output layer: outputs y = Wu that learn from the settled activities x̃ of the input layer.
 
-    ΔW_ij = −2η_i g ẏ_i x̃̇_j + 2η_i g′ θ_i (W_ij − y_i f_j)
+    ΔW_ij = −2η_i g (ẏ_i x̃̇_j − δ_i y_i x̃_j) + 2η_i g′ θ_i (W_ij − y_i f_j)
 
-A dot is the difference to the sample before. The first term is anti-Hebbian on the changes of the two neurons. The
-second is homeostasis: it keeps the outputs apart and of constant power. f = Wᵀy is feedback by reciprocal synapses.
+A dot is the difference to the sample before. The first term is anti-Hebbian on the changes of the two neurons, and
+Hebbian on the neurons themselves. On average it vanishes at slow features, whatever the input layer has learned. The
+second is homeostasis: it keeps the outputs apart and of unit power. f = Wᵀy is feedback by reciprocal synapses.
 g = 1/(1 + 4η_i Σ_j u̇_j x̃̇_j) and g′ = 1/(1 + 4η_iθ_i Σ_l y_l²) are divisive normalisations, by one sum per layer.
 
 There are two populations of outputs: k outputs, and guards. The feedback to the k outputs comes from these alone. The
@@ -34,7 +35,7 @@ FIRST_RATE = 2.0
 GAP_SHARE, DELTA_SHARE = 0.1, 0.4
 DECAY_MIN, DECAY_MAX = 1e-3, 0.12
 
-# θ = 4δ: a single slow feature then rests at the power 1 − δ/θ = 3/4.
+# θ = 4δ: slow features are stable if θ grows faster than δ, see docs/inside/local-and-fast.md.
 HOMEOSTASIS = 4.0
 DIVISION = 4.0  # strength of both divisive normalisations
 
@@ -125,7 +126,8 @@ def learn_outputs(
                 home = W.dtype.type(2.0 * theta / (patience + DIVISION * theta * power))
                 back = W.dtype.type(home * y[i])
                 f = feedback if i < k else guard_feedback
-                _change(W[i], W_slow[i], anti, home, back, consolidation, x_dot, f)
+                along = W.dtype.type(2.0 * delta * y[i] / (patience + DIVISION * change))
+                _change(W[i], W_slow[i], anti, along, home, back, consolidation, x_dot, x, f)
         for j in range(m):
             u_before[j], x_before[j] = u[j], x[j]
         for i in range(K):
@@ -147,16 +149,18 @@ def _change(
     w: FloatArray,
     w_slow: FloatArray,
     anti: float | np.floating[Any],
+    along: float | np.floating[Any],
     home: float | np.floating[Any],
     back: float | np.floating[Any],
     consolidation: float | np.floating[Any],
     x_dot: FloatArray,
+    x: FloatArray,
     f: FloatArray,
 ) -> None:
     """Change the weights of one neuron, then the slow ones."""
     grow = home + w.dtype.type(1.0)
     for j in range(len(w)):
-        w[j] = grow * w[j] + (anti * x_dot[j] - back * f[j])
+        w[j] = grow * w[j] + (anti * x_dot[j] + along * x[j] - back * f[j])
     for j in range(len(w)):
         w_slow[j] += consolidation * (w[j] - w_slow[j])
 
