@@ -6,7 +6,8 @@ import pytest
 from biosfa import SFA, BioSFA, DivergenceError, LocalSFA, OnlineSFA, RankDeficiencyWarning, metrics
 from biosfa.datasets import driven_logistic_map
 from biosfa.kernels import reference
-from biosfa.kernels.fast_local import output_layer, state
+from biosfa.kernels.fast_local import outputs as output_layer
+from biosfa.kernels.input_layer import receptors
 from tests.conftest import deviation, ill_conditioned, slow_mixture
 
 
@@ -111,7 +112,7 @@ def test_the_dynamics_may_change_while_it_learns():
     X[1500:] = X[1500:] @ np.random.default_rng(0).standard_normal((10, 10))
     net = LocalSFA(2, dynamics="relax", random_state=0).partial_fit(X)
     net.set_params(dynamics="equilibrium").partial_fit(X[:100])
-    state = net._network.state
+    state = net._network.layer.state
     np.testing.assert_allclose(state.P @ state.L, np.eye(10), atol=1e-8)
 
 
@@ -119,7 +120,7 @@ def test_the_dynamics_may_change_while_it_learns():
 def test_the_inverse_stays_exact_if_the_network_forgets(width):
     X = np.random.default_rng(0).standard_normal((20_000, width))
     net = LocalSFA(2, forget=20, random_state=0).partial_fit(X)
-    state = net._network.state
+    state = net._network.layer.state
     np.testing.assert_allclose(state.P @ state.L, np.eye(width), atol=1e-6)
 
 
@@ -191,8 +192,8 @@ def test_lesions(monkeypatch):
     for name, constants in LESIONS.items():
         with monkeypatch.context() as patch:
             for constant, value in constants.items():
-                patch.setattr(state if constant == "LATERAL_SHARE" else output_layer, constant, value)
-            nets[name] = reference.learn_fast_local(U, W, 2, starts=starts)
+                patch.setattr(receptors if constant == "LATERAL_SHARE" else output_layer, constant, value)
+            nets[name] = reference.learn_fast_local(reference.settle_laterally(U), W, 2, starts=starts)
     found = {name: excess(net.W_slow[:2], U) for name, net in nets.items()}
     assert found["none"] < 0.5
     # without L, the network follows the plain gradient, which hardly learns along directions of little variance

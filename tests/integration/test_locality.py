@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from biosfa import BioSFA, OnlineSFA
-from biosfa.kernels import fast_local
-from biosfa.kernels.fast_local import output_layer
-from biosfa.kernels.fast_local.state import LATERAL_SHARE
+from biosfa.kernels import fast_local, input_layer
+from biosfa.kernels.fast_local import outputs as output_layer
+from biosfa.kernels.input_layer.receptors import LATERAL_SHARE
 from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
 from tests.conftest import slow_mixture
-from tests.kernels.test_fast_local import noise
+from tests.kernels.test_input_layer import noise
 
 ETA, TAU = 0.002, 0.5
 
@@ -146,10 +146,11 @@ class SlowOutput:
         return delta, 1 / output_layer.inverse_rate(delta, gap, t, m), output_layer.HOMEOSTASIS * delta
 
 
-def learn_row(X, row, starts, k, state):
+def learn_row(X, row, starts, k, layer, state):
     m = X.shape[1]
-    chunk = slice(row, row + 1)
-    fast_local.advance(X[chunk], starts[chunk], row, False, np.inf, np.zeros(m), np.ones(m), k, False, state)
+    chunk, U, settled = slice(row, row + 1), np.empty((1, m)), np.empty((1, m))
+    input_layer.lateral.learn(X[chunk], row, False, np.inf, np.ones(m), False, layer, U, settled)
+    fast_local.learn(U, settled, starts[chunk], float(row), np.inf, k, state)
 
 
 def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumptions(X):
@@ -159,20 +160,21 @@ def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumpti
     m, starts = U.shape[1], np.zeros(len(U), bool)
     starts[0] = True
     state = fast_local.initial_state(k, m, 1, float, np.random.RandomState(0))
-    learn_row(X_scaled, 0, starts, k, state)
+    layer = input_layer.lateral.initial_state(m)
+    learn_row(X_scaled, 0, starts, k, layer, state)
     outputs = [
         SlowOutput(i >= k, state.averages[i].copy(), state.y_prev[0, i], state.s_prev[0, i])
         for i in range(len(state.W))
     ]
     for row in range(1, len(U)):
-        L, W, W_slow, x_before = state.L.copy(), state.W.copy(), state.W_slow.copy(), state.x_prev[0].copy()
-        learn_row(X_scaled, row, starts, k, state)
+        L, W, W_slow, x_before = layer.L.copy(), state.W.copy(), state.W_slow.copy(), state.x_prev[0].copy()
+        learn_row(X_scaled, row, starts, k, layer, state)
         t, u = row + 1, U[row]
         # lateral synapses of the input layer: both neurons own u; the settled activity x̃ is where Lx̃ = u
         rho = LATERAL_SHARE / (t + LATERAL_SHARE * m)
         dL = [[rho * (post * pre - L[i, j]) for j, pre in enumerate(u)] for i, post in enumerate(u)]
-        np.testing.assert_allclose(state.L, L + dL, rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(state.L @ state.x_prev[0], u, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(layer.L, L + dL, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(layer.L @ state.x_prev[0], u, rtol=1e-6, atol=1e-8)
         y = W @ u
         inputs = [
             SettledInput(*values)

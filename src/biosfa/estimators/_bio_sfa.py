@@ -10,9 +10,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.kernels.local import RULES, Rule, has_interneurons, is_nonnegative, respond_to_all
-from biosfa.learning import NONNEGATIVE_TAU, AutomaticRates, GivenRates, LearningRate, LocalNetwork, Network
+from biosfa.learning import (
+    NONNEGATIVE_TAU,
+    AutomaticRates,
+    GivenRates,
+    LearningRate,
+    LocalNetwork,
+    Network,
+    SettledLocalNetwork,
+    SettledRates,
+    layer_size,
+)
 from biosfa.typing import Arrays, Float64Array, FloatArray
-from biosfa.validation import check_choice, check_positive
+from biosfa.validation import check_choice, check_count, check_positive
 
 
 class BioSFA(NetworkEstimator):
@@ -41,6 +51,12 @@ class BioSFA(NetworkEstimator):
         - "nonnegative" keeps y ≥ 0. The outputs (see :meth:`neural_output`) are then not white. Each output responds to
           a part of the space of slow features. There may be more outputs than columns. :meth:`transform` gives slow
           features of the same weights, but their order and slowness are only approximate.
+    input_layer : None, "auto", "lateral" or int, default=None
+        Input neurons that inhibit one another, as in :class:`LocalSFA`. Their activities settle at x̃ = L⁻¹u, where L
+        learns the covariance of the input u, and synapses learn from x̃ in place of x. The fixed points are the paper's,
+        and the network learns as if the input were white. "lateral" has a synapse between any two input neurons, a
+        number is that of interneurons, and "auto" is "lateral" up to 512 expanded columns and 64 beyond. None is the
+        paper's network.
     pca : int, optional
         Reduce the samples to this number of principal components, each of unit variance. :meth:`fit` computes them in
         a first pass over the data, :meth:`partial_fit` computes them from the first chunk.
@@ -130,13 +146,15 @@ class BioSFA(NetworkEstimator):
     1.0
     """
 
-    _network: LocalNetwork
+    _structural = (*NetworkEstimator._structural, "input_layer")
+    _network: LocalNetwork | SettledLocalNetwork
 
     def __init__(
         self,
         n_components: int = 2,
         *,
         rule: str = "bio-sfa",
+        input_layer: str | int | None = None,
         pca: int | None = None,
         expansion: Any = None,
         n_delays: int = 1,
@@ -153,6 +171,7 @@ class BioSFA(NetworkEstimator):
     ) -> None:
         self.n_components = n_components
         self.rule = rule
+        self.input_layer = input_layer
         self.pca = pca
         self.expansion = expansion
         self.n_delays = n_delays
@@ -211,6 +230,10 @@ class BioSFA(NetworkEstimator):
         super()._check_parameters()
         check_choice("rule", self.rule, RULES)
         check_choice("dynamics", self.dynamics, ("equilibrium", "euler"))
+        if self.input_layer is None or isinstance(self.input_layer, str):
+            check_choice("input_layer", self.input_layer, (None, "auto", "lateral"), "or a whole number")
+        else:
+            check_count("input_layer", self.input_layer)
         if isinstance(self.tau, str):
             check_choice("tau", self.tau, ("auto",), "or a positive number")
         else:
@@ -220,14 +243,18 @@ class BioSFA(NetworkEstimator):
         tau = NONNEGATIVE_TAU if Rule.named(self.rule).is_nonnegative and isinstance(self.tau, str) else self.tau
         if not isinstance(self.learning_rate, str):
             return GivenRates(self.learning_rate, tau, n_streams=n_streams)
-        return AutomaticRates(
-            tau, n_outputs=self.n_components, n_features=n_features, n_streams=n_streams, forget=self.forget
-        )
+        kind = AutomaticRates if self.input_layer is None else SettledRates
+        return kind(tau, n_outputs=self.n_components, n_features=n_features, n_streams=n_streams, forget=self.forget)
 
-    def _new_network(self, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> LocalNetwork:
+    def _new_network(
+        self, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState
+    ) -> LocalNetwork | SettledLocalNetwork:
         k, m = self.n_components, self._signal.n_features_out
         mode = self._mode(Rule.named(self.rule), euler=self.dynamics == "euler")
-        return LocalNetwork(k, m, n_streams, mode, dtype, rng, self._rates(m, n_streams))
+        rates = self._rates(m, n_streams)
+        if self.input_layer is None:
+            return LocalNetwork(k, m, n_streams, mode, dtype, rng, rates)
+        return SettledLocalNetwork(k, m, n_streams, mode, dtype, rng, rates, self.input_layer)
 
     def _configure(self, network: Network) -> None:
         self._check_circuit(Rule(network.mode.rule).circuit)
@@ -247,7 +274,8 @@ class BioSFA(NetworkEstimator):
     def _least_state(self, n_features: int, n_streams: int) -> int:
         k = self.n_components
         network = k * n_features + 2 * k**2 + n_streams * (n_features + k)  # W; M and M⁻¹; x and y of each stream
-        return network + self._gauge_size(n_features)
+        layer = 0 if self.input_layer is None else layer_size(self.input_layer, n_features)
+        return network + layer + self._gauge_size(n_features)
 
     def _scalars(self) -> dict[str, Any]:
         circuit = Rule(self._network.mode.rule).circuit

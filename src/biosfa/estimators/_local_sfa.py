@@ -7,9 +7,9 @@ from numpy.typing import DTypeLike
 
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.kernels.local import Mode, Rule
-from biosfa.learning import FastLocalNetwork, Network
+from biosfa.learning import FastLocalNetwork, Network, layer_size
 from biosfa.typing import Float64Array, FloatArray
-from biosfa.validation import check_choice
+from biosfa.validation import check_choice, check_count
 
 
 class LocalSFA(NetworkEstimator):
@@ -19,13 +19,13 @@ class LocalSFA(NetworkEstimator):
     fast dynamics settle at x̃ = L⁻¹u. Output neurons compute y = Wu. Let a dot be the difference to the sample before.
     The network learns by ΔL = ρ(uuᵀ − L) and
 
-        ΔW_ij = −2ηẏ_i x̃̇_j + 2ηθ_i(W_ij − y_i f_j),    f = Wᵀy.
+        ΔW_ij = −2η(ẏ_i x̃̇_j − δ_i y_i x̃_j) + 2ηθ_i(W_ij − y_i f_j),    f = Wᵀy.
 
-    The first term of ΔW makes the outputs slow. The second term keeps them apart and of constant power. The change of a
+    The first term of ΔW makes the outputs slow. The second term keeps them apart and of unit power. The change of a
     synapse depends on its own weight, on its two neurons, and on one sum per layer that divides all changes. Feedback f
-    is assumed to arrive through reciprocal synapses of equal weight. Each output neuron chooses its rate η and θ from
-    averages of its own activity. The features are read from slow copies of the weights. Memory is O(m²) and does not
-    grow with the stream.
+    is assumed to arrive through reciprocal synapses of equal weight. Each output neuron knows its slowness δ from
+    averages of its own activity, and chooses its rates η and θ from them. The features are read from slow copies of the
+    weights. Memory is O(m²), or O(mr) with r interneurons. It does not grow with the stream.
 
     Samples are first reduced (``pca``), delayed (``n_delays``) and expanded (``expansion``), in this order. The result
     is called the expanded signal; m is its number of columns.
@@ -46,6 +46,10 @@ class LocalSFA(NetworkEstimator):
     forget : float, optional
         Number of recent samples that count, for streams that change. Means, L, averages and rates then refer to about
         that many samples. By default the whole stream counts, and rates fall without limit.
+    input_layer : "auto", "lateral" or int, default="auto"
+        How input neurons inhibit one another. "lateral" has a synapse between any two, at a cost of O(m²) per sample. A
+        number is that of interneurons r, through which they inhibit one another at a cost of O(mr); L then is a
+        diagonal plus a matrix of rank r. "auto" is "lateral" up to 512 expanded columns, and 64 beyond.
     dynamics : {"equilibrium", "relax"}, default="equilibrium"
         "equilibrium" computes x̃ = L⁻¹u directly. "relax" simulates the fast dynamics of the input neurons, with
         momentum, until they come to rest: the result is the same, but it is slow.
@@ -77,7 +81,7 @@ class LocalSFA(NetworkEstimator):
         Slow copies of these weights, from which the features are read (a copy).
     L_ : array of shape (m, m)
         Lateral weights of the input neurons, which scale their input to unit variance (a copy). L approaches the
-        correlations of the columns.
+        correlations of the columns. With interneurons of weights F and leaks D, L = D + FFᵀ.
     mean_ : array of shape (m,)
         Running mean of the expanded signal.
     n_samples_seen_ : int
@@ -110,6 +114,7 @@ class LocalSFA(NetworkEstimator):
     1.0
     """
 
+    _structural = (*NetworkEstimator._structural, "input_layer")
     learning_rate = "auto"  # neurons choose their own rates
     step = "auto"
     _network: FastLocalNetwork
@@ -122,6 +127,7 @@ class LocalSFA(NetworkEstimator):
         expansion: Any = None,
         n_delays: int = 1,
         forget: float | None = None,
+        input_layer: str | int = "auto",
         dynamics: str = "equilibrium",
         center: bool = True,
         missing: str = "raise",
@@ -134,6 +140,7 @@ class LocalSFA(NetworkEstimator):
         self.expansion = expansion
         self.n_delays = n_delays
         self.forget = forget
+        self.input_layer = input_layer
         self.dynamics = dynamics
         self.center = center
         self.missing = missing
@@ -153,24 +160,28 @@ class LocalSFA(NetworkEstimator):
 
     @property
     def L_(self) -> Float64Array:
-        """Lateral weights of the input neurons, which scale their input to unit variance (a copy)."""
-        return self._network.state.L.copy()
+        """Lateral weights of the input neurons, or D + FFᵀ with interneurons (a copy)."""
+        return self._network.layer.L
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("dynamics", self.dynamics, ("equilibrium", "relax"))
+        if isinstance(self.input_layer, str):
+            check_choice("input_layer", self.input_layer, ("auto", "lateral"), "or a whole number")
+        else:
+            check_count("input_layer", self.input_layer)
 
     def _network_mode(self) -> Mode:
         return self._mode(Rule.BIO_SFA, euler=self.dynamics == "relax")
 
     def _new_network(self, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> FastLocalNetwork:
-        return FastLocalNetwork(
-            self.n_components, self._signal.n_features_out, n_streams, self._network_mode(), dtype, rng
-        )
+        k, m = self.n_components, self._signal.n_features_out
+        return FastLocalNetwork(k, m, n_streams, self._network_mode(), dtype, rng, self.input_layer)
 
     def _configure(self, network: Network) -> None:
         network.configure(self._network_mode(), network.rates)
 
     def _least_state(self, n_features: int, n_streams: int) -> int:
         k = min(self.n_components, n_features)
-        return 2 * n_features**2 + 2 * (k + n_streams) * n_features + self._gauge_size(n_features)
+        layer = layer_size(self.input_layer, n_features)
+        return layer + 2 * (k + n_streams) * n_features + self._gauge_size(n_features)

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from biosfa.kernels.fast_local import input_layer
-from biosfa.kernels.fast_local import output_layer as outputs_of
-from biosfa.kernels.fast_local import state as inputs_of
+from biosfa.kernels.fast_local import outputs as outputs_of
+from biosfa.kernels.input_layer import interneurons, receptors
 from biosfa.kernels.local import LEAST_INHIBITION, LOOK_BACK, WINDOWS
 from biosfa.kernels.natural import network as natural
 from biosfa.typing import BoolArray, Float64Array, FloatArray
@@ -271,26 +270,78 @@ def learn_natural(
 
 
 @dataclass
-class FastLocalResult:
-    """What the local and fast network leaves behind."""
+class Settled:
+    """What an input layer makes of its inputs."""
 
-    L: Float64Array
+    L: Float64Array  # (m, m) lateral weights, or D + FFᵀ with interneurons
+    U: Float64Array  # (n, m) inputs
+    X: Float64Array  # (n, m) settled activities
+
+
+def settle_laterally(U: Float64Array, *, window: float = np.inf) -> Settled:
+    """The input layer with lateral synapses, see :mod:`biosfa.kernels.input_layer`; U are inputs of unit variance."""
+    m = U.shape[1]
+    U, X, L = U.copy(), np.zeros_like(U), np.eye(m)
+    for i in range(len(U)):
+        u = U[i] = _saturated(U[i], np.diag(L), first=i == 0)
+        L += _lateral_rate(i, window, m) * (np.outer(u, u) - L)
+        X[i] = np.linalg.solve(L, u)
+    return Settled(L, U, X)
+
+
+def settle_by_interneurons(U: Float64Array, F: Float64Array, *, window: float = np.inf) -> Settled:
+    """The input layer with interneurons; F of shape (m, r) are the weights to begin with, not changed."""
+    (n, m), r = U.shape, F.shape[1]
+    U, X, F, variance = U.copy(), np.zeros_like(U), F.copy(), np.ones(m)
+    leak = _leaks(F, variance)
+    trace, waited, weight = np.zeros_like(F), 0, 0.0
+    for i in range(n):
+        rho = _lateral_rate(i, window, interneurons.COMPETITION * r)
+        u = U[i] = _saturated(U[i], variance, first=i == 0)
+        variance += rho * (u**2 - variance)
+        X[i] = np.linalg.solve(np.diag(leak) + F @ F.T, u)
+        trace += rho * np.outer(u, F.T @ X[i])
+        waited, weight = waited + 1, weight + rho
+        if waited == interneurons.CONSOLIDATION or weight >= interneurons.HEAVY:
+            F += trace - weight * F
+            leak = _leaks(F, variance)
+            trace, waited, weight = np.zeros_like(F), 0, 0.0
+    return Settled(np.diag(leak) + F @ F.T, U, X)
+
+
+def _lateral_rate(i: int, window: float, directions: float) -> float:
+    return receptors.LATERAL_SHARE / (min(i + 1, window) + receptors.LATERAL_SHARE * directions)
+
+
+def _saturated(u: Float64Array, variance: Float64Array, *, first: bool) -> Float64Array:
+    limit = receptors.SATURATION * np.sqrt(variance)
+    return u if first else np.clip(u, -limit, limit)  # at first a neuron knows nothing of its input
+
+
+def _leaks(F: Float64Array, variance: Float64Array) -> Float64Array:
+    leaks: Float64Array = np.maximum(variance - (F**2).sum(axis=1), interneurons.LEAST_LEAK * variance)
+    return leaks
+
+
+@dataclass
+class FastLocalResult:
+    """What the local and fast outputs leave behind."""
+
     W: Float64Array
     W_slow: Float64Array
-    X: Float64Array  # (n, m) settled activities
     Y: Float64Array  # (n, K) outputs
     eta: Float64Array  # (K,) the last rates
 
 
 def learn_fast_local(
-    U: Float64Array, W: Float64Array, k: int, *, starts: BoolArray, n_streams: int = 1, window: float = np.inf
+    inputs: Settled, W: Float64Array, k: int, *, starts: BoolArray, n_streams: int = 1, window: float = np.inf
 ) -> FastLocalResult:
-    """The local and fast network, see :mod:`biosfa.kernels.fast_local`.
+    """The local and fast outputs, see :mod:`biosfa.kernels.fast_local`.
 
     Parameters
     ----------
-    U : (n, m)
-        Inputs of unit variance. The P streams of a step follow one another.
+    inputs : Settled
+        What the input layer makes of n samples. The P streams of a step follow one another.
     W : (K, m)
         Weights to begin with; not changed.
     k : int
@@ -303,17 +354,13 @@ def learn_fast_local(
         Samples that averages count.
     """
     K, m = W.shape
-    U, L, W, W_slow = U.copy(), np.eye(m), W.copy(), W.copy()
-    X, Y, Y_slow = np.zeros_like(U), np.zeros((len(U), K)), np.zeros((len(U), K))
+    U, X, W, W_slow = inputs.U, inputs.X, W.copy(), W.copy()
+    Y, Y_slow = np.zeros((len(U), K)), np.zeros((len(U), K))
     power, change, product, slow_power, slow_change, rest_power, rest_change = np.zeros((7, K))
     eta = np.zeros(K)
     for i, u in enumerate(U):
         t = min(i + 1, window)
-        if i > 0:  # a neuron knows nothing of its input before
-            limit = input_layer.SATURATION * np.sqrt(np.diag(L))
-            u = U[i] = np.clip(u, -limit, limit)
-        L += inputs_of.LATERAL_SHARE / (t + inputs_of.LATERAL_SHARE * m) * (np.outer(u, u) - L)
-        X[i], Y[i], Y_slow[i] = np.linalg.solve(L, u), W @ u, W_slow @ u
+        Y[i], Y_slow[i] = W @ u, W_slow @ u
         if not starts[i]:
             before = i - n_streams
             u_before, x_before, y_before, s_before = (
@@ -347,7 +394,7 @@ def learn_fast_local(
             slow = np.outer(delta * Y[i], X[i]) - np.outer(y_dot, x_dot)
             W += rate[:, None] * slow + home[:, None] * (W - Y[i][:, None] * feedback)
         W_slow += outputs_of.SLOW / (t + outputs_of.SLOW) * (W - W_slow)
-    return FastLocalResult(L, W, W_slow, X, Y, eta)
+    return FastLocalResult(W, W_slow, Y, eta)
 
 
 def _gram_schmidt(rows: Float64Array) -> Float64Array:

@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import DTypeLike
 
-from biosfa.kernels.fast_local import FastLocalState
+from biosfa.kernels.fast_local import OutputState
 from biosfa.kernels.local import Mode, State
 from biosfa.kernels.natural import NaturalState
 from biosfa.learning._rates import Rates, RowRates
@@ -18,7 +18,7 @@ from biosfa.validation import checked_array
 class Network(ABC):
     """A network with k outputs and m inputs that learns from P parallel streams."""
 
-    state: State | NaturalState | FastLocalState
+    state: State | NaturalState | OutputState
     advice: str  # for users whose network does not converge
     mode: Mode
     rates: Rates

@@ -26,6 +26,12 @@ AUTO_DECAY = 4e-3
 AUTO_LATERAL = InverseTime(a=1000.0, b=0.3)
 LATERAL_MAX = 0.3  # largest automatic rate of M times the root of the number of streams; 1 would be unstable
 
+# The same for input that an input layer makes white. Then c = 1, and outputs need not wait for directions of little
+# variance. η = 1/(30 + t/20): an error along a direction falls like t^(−10 gap), and noise like η. M averages over the
+# whole stream, because its noise is what limits W. Both were chosen on the problems of benchmarks/convergence.py.
+SETTLED_DECAY = 0.05
+SETTLED_LATERAL = InverseTime(a=1000.0, b=1.0)
+
 # The variance c is kept within these limits.
 VARIANCE_MIN, VARIANCE_MAX = 1e-6, 100.0
 
@@ -135,6 +141,10 @@ class RowRates(NamedTuple):
         """Return the rates of some of the rows."""
         return RowRates(self.source, self.eta[rows], self.rate[rows])
 
+    def repeated(self, n_streams: int) -> "RowRates":
+        """Return the rates of the rows of parallel streams, which follow one another, from those of their steps."""
+        return RowRates(self.source, np.repeat(self.eta, n_streams), np.repeat(self.rate, n_streams))
+
     def now(self) -> tuple[Float64Array, Float64Array]:
         """Return η and η/τ of the rows if they are learned now."""
         return self.source.now(self.eta, self.rate)
@@ -175,13 +185,15 @@ class AutomaticRates(Rates):
         Number of updates after which the rates stay as they are.
     """
 
+    lateral = AUTO_LATERAL
+
     def __init__(
         self, tau: str | float, *, n_outputs: int, n_features: int, n_streams: int, forget: float | None
     ) -> None:
         automatic = isinstance(tau, str)
-        schedule = InverseTime(a=AUTO_START, b=AUTO_DECAY * n_outputs)
+        schedule = InverseTime(a=AUTO_START, b=self._decay(n_outputs))
         given = DEFAULT_TAU if isinstance(tau, str) else float(tau)
-        super().__init__(schedule, AUTO_LATERAL if automatic else None, given, n_streams)
+        super().__init__(schedule, self.lateral if automatic else None, given, n_streams)
         # the updates of P streams are summed and divided by √P; another 1/√P makes that an average
         self._share = 1.0 / self._root
         self._window = math.inf if forget is None else float(forget)
@@ -189,6 +201,10 @@ class AutomaticRates(Rates):
         self.units = Units(n_features, n_streams)
         self.variance = np.ones(1)  # c: variance of the scaled input along the weights
         self.stable_tau = np.zeros(1)  # τ at which the slow features are stable; 0 before it is known
+
+    def _decay(self, n_outputs: int) -> float:
+        """Return b of η = 1/(a + bt)."""
+        return AUTO_DECAY * n_outputs
 
     def arrays(self) -> Arrays:
         """Return the arrays of the state (no copies)."""
@@ -205,6 +221,10 @@ class AutomaticRates(Rates):
     def look(self, power: float, weights: float, eigenvalues: FloatArray, n_samples: int) -> None:
         """Adapt to the power of the outputs, to Σ‖w‖² of the weights, and to the eigenvalues of M."""
         self.variance[0] = min(max(power / weights, VARIANCE_MIN), VARIANCE_MAX)
+        self.look_at_M(eigenvalues, n_samples)
+
+    def look_at_M(self, eigenvalues: FloatArray, n_samples: int) -> None:
+        """Adapt to the eigenvalues of M."""
         if self.follows_M:
             self.stable_tau[0] = min(stable_tau(eigenvalues, n_samples), LARGEST_TAU)
 
@@ -238,6 +258,19 @@ class AutomaticRates(Rates):
         tau = float(self.stable_tau[0])
         least = float(self.variance[0]) / tau if self.follows_M and tau > 0.0 else 0.0
         return least, LATERAL_MAX / self._root
+
+
+class SettledRates(AutomaticRates):
+    """Rates for a network behind an input layer, which knows the units and makes the input white for the synapses."""
+
+    lateral = SETTLED_LATERAL
+
+    def _decay(self, n_outputs: int) -> float:
+        return SETTLED_DECAY
+
+    def arrays(self) -> Arrays:
+        """Return the arrays of the state (no copies)."""
+        return {"stable_tau": self.stable_tau}
 
 
 def stable_tau(eigenvalues: FloatArray, n_samples: int) -> float:

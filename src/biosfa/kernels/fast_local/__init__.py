@@ -1,18 +1,10 @@
-"""A network with local rules that learns as fast as the natural gradient; docs/inside/local-and-fast.md derives it."""
+"""Outputs that learn with local rules, as fast as the natural gradient; docs/inside/local-and-fast.md derives them.
 
-from biosfa.kernels.fast_local.input_layer import PRIVATE_NOISE
-from biosfa.kernels.fast_local.network import advance, advance_one, invert, rates
-from biosfa.kernels.fast_local.output_layer import DIVISION, GUARDS
-from biosfa.kernels.fast_local.state import FastLocalState, initial_state
+They learn from an input layer; see :mod:`biosfa.kernels.input_layer`.
+"""
 
-__all__ = [
-    "DIVISION",
-    "GUARDS",
-    "PRIVATE_NOISE",
-    "FastLocalState",
-    "advance",
-    "advance_one",
-    "initial_state",
-    "invert",
-    "rates",
-]
+from biosfa.kernels.fast_local.outputs import DIVISION, learn, rates
+from biosfa.kernels.fast_local.single import learn_one
+from biosfa.kernels.fast_local.state import GUARDS, OutputState, initial_state
+
+__all__ = ["DIVISION", "GUARDS", "OutputState", "initial_state", "learn", "learn_one", "rates"]

@@ -1,5 +1,6 @@
 """The paper's network, with local rules: for small networks, for large ones, and for parallel streams."""
 
+from biosfa.kernels.local import settled
 from biosfa.kernels.local.dynamics import respond_to_all, settle, settle_interneurons
 from biosfa.kernels.local.lines import (
     LOOK_BACK,
@@ -29,6 +30,7 @@ __all__ = [
     "respond_to_all",
     "settle",
     "settle_interneurons",
+    "settled",
     "shares",
     "shortening",
 ]

@@ -21,13 +21,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from biosfa.kernels.fast_local.state import OutputState
 from biosfa.kernels.jit import jit
 from biosfa.kernels.running import CURRENT, DIFFERENCE
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 Array = TypeVar("Array", Float64Array, FloatArray)
-
-GUARDS = 4
 
 # η = 1/(2m + bt): b = max(gap/10, 0.4 δ) within limits. Errors along a direction fall like t^(−2 gap/b) (b small), and
 # the noise of W is proportional to η (b large).
@@ -48,35 +47,25 @@ DELTA_MIN, DELTA_MAX = 1e-6, 4.0
 RECENT, EARLY = 10.0, 200.0
 SLOW = 6.0
 
-# Entries of the averages of a neuron: ⟨y²⟩, ⟨ẏ²⟩, ⟨ys⟩, ⟨s²⟩, ⟨ṡ²⟩, ⟨e²⟩, ⟨ė²⟩.
-N_AVERAGES = 7
 TINY = 1e-300  # in place of a power of 0, by which nothing can be divided
 LEAST_FLUCTUATION = 1e-12  # of the power of an output; fluctuations with less are rounding errors and say nothing
 
 
 @jit
-def learn_outputs(
+def learn(
     U: FloatArray,
     X: FloatArray,
     starts: BoolArray,
     count: float,
     window: float,
     k: int,
-    W: FloatArray,
-    W_slow: FloatArray,
-    u_prev: FloatArray,
-    x_prev: FloatArray,
-    y_prev: Float64Array,
-    s_prev: Float64Array,
-    averages: Float64Array,
-    S: Float64Array,
-    D: Float64Array,
-    weights: Float64Array,
+    state: OutputState,
 ) -> None:
-    """Learn from inputs U of shape (n, m) and settled activities X; arrays of the state are changed in place.
+    """Learn from inputs U of shape (n, m) and settled activities X; ``count`` samples came before.
 
     The P streams of a step follow one another. Rows in ``starts`` begin an episode. W does not change there.
     """
+    W, W_slow, u_prev, x_prev, y_prev, s_prev, averages, S, D, weights = state
     n, m = U.shape
     n_streams, K = y_prev.shape
     x_dot, feedback, guard_feedback = _apart(m, W), _apart(m, W), _apart(m, W)
@@ -215,3 +204,9 @@ def slowness_and_gap(averages: Float64Array) -> tuple[float, float]:
 def inverse_rate(delta: float, gap: float, t: float, m: int) -> float:
     """Return 1/η of a neuron after t samples."""
     return FIRST_RATE * m + min(max(GAP_SHARE * gap, DELTA_SHARE * delta, DECAY_MIN), DECAY_MAX) * t
+
+
+def rates(state: OutputState, seen: float, window: float) -> Float64Array:
+    """Return the present η of each output neuron, after ``seen`` samples."""
+    t, m = min(seen, window), state.W.shape[1]
+    return np.array([1.0 / inverse_rate(*slowness_and_gap(averages), t, m) for averages in state.averages])

@@ -1,0 +1,96 @@
+"""The input layer of a network while it learns: units, and lateral synapses or interneurons."""
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from biosfa.kernels.input_layer import InterneuronState, LateralState, interneurons, lateral
+from biosfa.kernels.local import Mode, centre
+from biosfa.learning._units import Units
+from biosfa.typing import Arrays, Float64Array, FloatArray
+
+# Beyond this number of columns, "auto" takes so many interneurons in place of m² lateral synapses.
+LATERAL_COLUMNS, INTERNEURONS = 512, 64
+
+
+def interneurons_of(layer: str | int, m: int) -> int:
+    """Return the number of interneurons of an input layer: "lateral" has none; "auto" depends on the columns."""
+    if isinstance(layer, str):
+        return INTERNEURONS if layer == "auto" and m > LATERAL_COLUMNS else 0
+    return int(layer)
+
+
+def layer_size(layer: str | int, m: int) -> int:
+    """Return how many numbers the matrices of an input layer for m columns have."""
+    r = interneurons_of(layer, m)
+    return 4 * m * r if r else 2 * m**2
+
+
+class InputLayer:
+    """Input neurons that scale their input to unit variance, and settle at x̃ = L⁻¹u.
+
+    See :mod:`biosfa.kernels.input_layer`. Each neuron knows its unit from the first samples (:class:`Units`).
+    """
+
+    def __init__(self, layer: str | int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> None:
+        self.dtype = np.dtype(dtype)
+        self.units = Units(m, n_streams)
+        r = interneurons_of(layer, m)
+        self.state: LateralState | InterneuronState = (
+            interneurons.initial_state(m, r, dtype, rng) if r else lateral.initial_state(m)
+        )
+
+    @property
+    def L(self) -> Float64Array:
+        """Lateral weights, or D + FFᵀ with interneurons."""
+        if isinstance(self.state, LateralState):
+            return self.state.L.copy()
+        return np.diag(self.state.leak) + self.state.F @ self.state.F.T
+
+    def arrays(self) -> Arrays:
+        """Return the arrays of the state (no copies)."""
+        return {**self.state._asdict(), **self.units.arrays()}
+
+    def seen(self) -> float:
+        """Return the number of samples that the neurons have learned from."""
+        return float(self.state.seen[0])
+
+    def learn(self, rows: FloatArray, n_seen: int, mode: Mode, window: float) -> tuple[FloatArray, FloatArray]:
+        """Learn from rows, after ``n_seen`` others; return their inputs u and settled activities x̃."""
+        U, X = np.empty(rows.shape, self.dtype), np.empty(rows.shape, self.dtype)
+        arguments = (rows, n_seen, mode.center, window, self.units.scale, mode.euler)
+        if isinstance(self.state, LateralState):
+            lateral.learn(*arguments, self.state, U, X)
+        else:
+            interneurons.learn(*arguments, self.state, U, X)
+        return U, X
+
+    def average(self, rows: FloatArray, n_seen: int, mode: Mode, window: float) -> None:
+        """Learn only the mean from rows, as long as units are not known."""
+        centre(rows, n_seen, mode.center, window, self.state.mean, np.empty(rows.shape), np.empty(len(rows)))
+
+    def renew_units(self, *, center: bool) -> Float64Array | None:
+        """Change to units from all samples so far; return how they change, or None if there were none before."""
+        before = self.units.scale.copy()
+        self.units.renew(center=center)
+        if not before.any():  # the layer still has its initial state
+            return None
+        ratio = self.units.scale / before
+        state, square = self.state, ratio**2
+        # what is left of the initial variance 1 is 1 in the new units, too
+        state.variance[:] = square * state.variance + state.prior[0] * (1.0 - square)
+        if isinstance(state, LateralState):
+            state.L[:] *= np.outer(ratio, ratio)
+            np.fill_diagonal(state.L, state.variance)
+            lateral.refresh(state)
+        else:
+            state.F[:] *= ratio[:, None]
+            state.trace[:] *= ratio[:, None]
+            interneurons.refresh(state)
+        return ratio
+
+    def variance_along(self, directions: Float64Array) -> Float64Array:
+        """Return the variance of the input along directions in the layer's units, as the layer knows it."""
+        if isinstance(self.state, LateralState):
+            return np.asarray(((directions @ self.state.L) * directions).sum(axis=1))
+        explained = np.square(directions @ self.state.F).sum(axis=1)
+        return np.asarray(np.square(directions) @ self.state.leak + explained)
