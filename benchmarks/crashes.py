@@ -150,6 +150,7 @@ def reproduce_images(folder: Path, again: bool) -> None:
     config = images.ImagesConfig(
         preset="small",
         rule="bio-sfa",
+        networks=("paper", "online"),
         runs=1,
         seed=1,
         images="noise",
@@ -157,7 +158,7 @@ def reproduce_images(folder: Path, again: bool) -> None:
         principal=6,
         units=3,
         samples_paper=6000,
-        samples_tuned=6000,
+        samples=6000,
     )
     images.reproduce(config, folder / "run", jobs=1, resume=again)
 

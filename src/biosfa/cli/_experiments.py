@@ -104,11 +104,18 @@ def reproduce_images(
     ] = Preset.quick,
     images: Images = "dead leaves",
     rule: Annotated[Rule, typer.Option(help="Learning rule of the networks.")] = Rule.both,
+    network: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Network to train: paper (the paper's rates), online (OnlineSFA), local (LocalSFA with 64 "
+            "interneurons), or lateral (LocalSFA with a synapse between any two inputs: takes long). Repeat the option "
+            "for several networks.",
+            show_default="paper, online, local",
+        ),
+    ] = None,
     runs: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Number of networks per rule and choice of rates.", show_default="chosen by the preset"
-        ),
+        typer.Option(min=1, help="Number of networks per rule and learner.", show_default="chosen by the preset"),
     ] = None,
     seed: Seed = None,
     jobs: Jobs = None,
@@ -118,15 +125,22 @@ def reproduce_images(
     """Experiment 2: learn complex cells from windows that move over images."""
     from biosfa.experiments import images as experiment
 
-    config = experiment.preset(preset.value, images=images, rule=rule.value, runs=runs, seed=seed)
+    config = experiment.preset(
+        preset.value,
+        images=images,
+        rule=rule.value,
+        networks=experiment.chosen(network) if network else None,
+        runs=runs,
+        seed=seed,
+    )
     folder = out or results_of("images", preset)
     found = experiment.reproduce(config, folder, jobs=jobs, resume=resume)
     say(f"smallest possible slowness of {config.units} features, summed: {found['lambda_slow']:.3f}")
-    for name in experiment.RULES[config.rule]:
-        for rates, samples in found["samples"].items():
-            error, r2 = found["relative_error"][name][rates], found["gabor_r2_median"][name][rates]
+    for name, learners in experiment.learners_of(config).items():
+        for learner in learners:
+            error, r2 = found["relative_error"][name][learner], found["gabor_r2_median"][name][learner]
             outcome = "diverged" if error is None else f"relative error {error:.3f}, median Gabor R² {r2:.3f}"
-            say(f"{name}, {rates} rates, {samples:,} samples: {outcome}")
+            say(f"{name}, {learner}, {found['samples'][learner]:,} samples: {outcome}")
     say_report(folder)
 
 
@@ -142,9 +156,10 @@ def reproduce_rat(
     network: Annotated[
         list[str] | None,
         typer.Option(
-            help="Network to train: bio (local rule), exact, online (OnlineSFA in the upper layers), one-pass (online, "
-            "every frame once), paper (the paper's rates), linear or random (controls), rotation-bio or rotation-exact "
-            "(the head turns slowly). Repeat the option for several networks.",
+            help="Network to train: bio (the paper's rule), local (LocalSFA in all layers), exact, online (OnlineSFA "
+            "in the upper layers), one-pass (online, every frame once), paper (the paper's rates), linear or random "
+            "(controls), rotation-bio or rotation-exact (the head turns slowly). Repeat the option for several "
+            "networks.",
             show_default="chosen by the preset",
         ),
     ] = None,

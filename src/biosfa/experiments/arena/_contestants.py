@@ -39,6 +39,12 @@ CONTESTANTS: dict[str, Contestant] = {
         local="yes, with feedback",
         remark="Lateral synapses among the inputs, and feedback through reciprocal synapses.",
     ),
+    "input-layer": Contestant(
+        "Bio-SFA, input layer",
+        lambda k, seed: BioSFA(k, input_layer="lateral", random_state=seed),
+        local="yes",
+        remark="The paper's Algorithm 1 behind lateral synapses among the inputs, with automatic rates.",
+    ),
     "bio-sfa": Contestant(
         "Bio-SFA",
         lambda k, seed: BioSFA(k, random_state=seed),

@@ -9,7 +9,7 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -393,6 +393,26 @@ class Held(Generic[Input]):
     def clear(self) -> None:
         """Forget all results."""
         self._make.cache_clear()
+
+
+def chosen_among(known: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Check the names of networks, and return them in the order of ``known``.
+
+    Raises
+    ------
+    ExperimentError
+        If there is no network of a name.
+
+    Examples
+    --------
+    >>> from biosfa.experiments.engine import chosen_among
+    >>> chosen_among(("bio", "online", "exact"), ["exact", "bio"])
+    ('bio', 'exact')
+    """
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ExperimentError(f"there is no network {unknown[0]!r}: choose among {', '.join(known)}")
+    return tuple(name for name in known if name in names)
 
 
 def changed(config: Config, **changes: Any) -> Config:

@@ -9,7 +9,7 @@ import numpy as np
 
 from biosfa import metrics
 from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, arrays_of, digest
-from biosfa.experiments.images._config import RATES, RULES, ImagesConfig, load
+from biosfa.experiments.images._config import ImagesConfig, learners_of, load, samples_of
 from biosfa.experiments.images._figures import draw_figures
 from biosfa.experiments.images._networks import networks
 from biosfa.experiments.images._report import CELLS, write_report
@@ -55,11 +55,11 @@ class Images(Experiment[ImagesConfig]):
         return summarize(self.config, arrays, moments_of(arrays["exact"])), curves
 
     def timings(self, results: Results) -> dict[str, Any]:
-        """Return the times of all tasks, and the time per sample for both choices of rates."""
+        """Return the times of all tasks, and the time per sample of each learner."""
         arrays = arrays_of(results)
         each = {
-            rates: median([microseconds(own) for name, own in arrays.items() if f"-{rates}-" in name])
-            for rates in RATES
+            learner: median([microseconds(own) for name, own in arrays.items() if f"-{learner}-" in name])
+            for learner in self.config.networks
         }
         return {**super().timings(results), "microseconds_per_sample": without_nan(each)}
 
@@ -104,10 +104,10 @@ def summarize(config: ImagesConfig, results: dict[str, Arrays], moments: Moments
         single = {name: value(results[name]) for name in ("exact", *CONTROLS)}
         nets = {
             rule: {
-                rates: median([value(results[f"{rule}-{rates}-{run:02d}"]) for run in range(config.runs)])
-                for rates in RATES
+                learner: median([value(results[f"{rule}-{learner}-{run:02d}"]) for run in range(config.runs)])
+                for learner in learners
             }
-            for rule in RULES[config.rule]
+            for rule, learners in learners_of(config).items()
         }
         return {**single, **nets}
 
@@ -125,7 +125,7 @@ def summarize(config: ImagesConfig, results: dict[str, Arrays], moments: Moments
         "relative_error": of_all(relative_error),
         **{key: of_all(partial(of_cells, key)) for key in CELLS},
         "slowest_two_gabor_r2": [float(value) for value in results["exact"]["gabor_r2"][:2]],
-        "samples": {rates: int(runs[f"{RULES[config.rule][0]}-{rates}-00"]["samples"][-1]) for rates in RATES},
+        "samples": {name: samples_of(config, name) for name in config.networks},
         "relative_error_of_runs": {name: relative_error(arrays) for name, arrays in runs.items()},
         "constraint_error_of_runs": {name: float(arrays["constraint_error"][-1]) for name, arrays in runs.items()},
         "diverged": [name for name, arrays in runs.items() if np.isnan(arrays["slowness"][-1])],

@@ -15,35 +15,47 @@ from biosfa.presentation.style import COLORS, band, bare, figure, mosaic, save
 from biosfa.typing import Arrays, Float64Array
 
 NAMES = {"bio-sfa": "Bio-SFA", "reversible": "reversible rule"}
-RATE_LABELS = {"paper": "paper's rates", "tuned": "OnlineSFA"}
+LEARNER_NAMES = {
+    "paper": "paper's rates",
+    "online": "OnlineSFA",
+    "local": "LocalSFA",
+    "lateral": "LocalSFA, all lateral synapses",
+}
 SHOWN_FRAMES = 8  # windows drawn along the path
 
+Networks = Mapping[str, list[str]]  # the learners of each rule
 
-def network_label(rule: str, rates: str) -> str:
+
+def network_label(rule: str, learner: str) -> str:
     """Return the name of a network in figures and tables."""
-    if rates == "tuned":
-        return "OnlineSFA, reversible" if rule == "reversible" else "OnlineSFA"
-    return f"{NAMES[rule]}, {RATE_LABELS[rates]}"
+    if learner == "paper":
+        return f"{NAMES[rule]}, {LEARNER_NAMES[learner]}"
+    return f"{LEARNER_NAMES[learner]}, reversible" if rule == "reversible" else LEARNER_NAMES[learner]
+
+
+def color_of(rule: str, learner: str) -> str:
+    """Return the colour of a network."""
+    return {"paper": COLORS[rule], "online": COLORS["online"], "local": COLORS["local"]}.get(learner, COLORS["lateral"])
 
 
 def draw_figures(folder: Path, results: Mapping[str, Arrays], found: dict[str, Any], patches: Patches) -> None:
     """Draw and save all figures of the experiment."""
-    rules = [rule for rule in NAMES if f"{rule}-paper-00" in results]
-    for rule in rules:
+    networks = {rule: list(learners) for rule, learners in found["relative_error"].items() if rule in NAMES}
+    for rule, learners in networks.items():
         with figure(11, 3.5) as drawn:
             grid = drawn.add_gridspec(1, 3, width_ratios=[1.15, 1, 1.1])
             generation, sheet, error = (drawn.add_subfigure(grid[0, i]) for i in range(3))
             draw_generation(generation, patches.sequences)
             axes = sheet.subplots()
-            draw_sheet(axes, results[f"{rule}-paper-00"])
-            axes.set_title("(b) optimal stimuli, paper's rates")
+            draw_sheet(axes, results[f"{rule}-{learners[0]}-00"])
+            axes.set_title(f"(b) optimal stimuli, {LEARNER_NAMES[learners[0]]}")
             axes = error.subplots()
-            draw_errors(axes, results, rule, found["lambda_slow"])
+            draw_errors(axes, results, rule, learners, found["lambda_slow"])
             axes.set_title(f"(c) error, {NAMES[rule]}")
             save(drawn, folder, "images" if rule == "bio-sfa" else "reversible")
-    draw_sheets(folder, results, rules)
-    draw_constraint(folder, results, rules)
-    draw_cells(folder, results, rules)
+    draw_sheets(folder, results, networks)
+    draw_constraint(folder, results, networks)
+    draw_cells(folder, results, networks)
     draw_units(folder, results["exact"])
 
 
@@ -85,20 +97,20 @@ def draw_sheet(axes: Axes, arrays: Arrays, key: str = "excitatory") -> None:
     axes.imshow(mosaic(stimuli, columns), cmap="gray", vmin=-1, vmax=1, interpolation="nearest")
 
 
-def draw_errors(axes: Axes, results: Mapping[str, Arrays], rule: str, least: float) -> None:
-    """Draw the relative error of a rule against samples, for both choices of rates."""
-    for rates, label in RATE_LABELS.items():
-        samples, slowness = _curves(results, rule, rates, "slowness")
-        color = COLORS[rule] if rates == "paper" else COLORS["online"]
+def draw_errors(axes: Axes, results: Mapping[str, Arrays], rule: str, learners: list[str], least: float) -> None:
+    """Draw the relative error against samples of all networks with a rule."""
+    for learner in learners:
+        samples, slowness = _curves(results, rule, learner, "slowness")
+        color, label = color_of(rule, learner), LEARNER_NAMES[learner]
         band(axes, samples, slowness / least - 1.0, color=color, label=label)
     axes.set(xlabel="samples", ylabel=r"error / $\lambda_\mathrm{slow}$", xscale="log", yscale="log")
     axes.legend()
 
 
-def draw_sheets(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
+def draw_sheets(folder: Path, results: Mapping[str, Arrays], networks: Networks) -> None:
     """Draw the stimuli of exact SFA, of all networks and of the controls, side by side."""
     sheets = {"exact": "exact SFA"}
-    sheets |= {f"{rule}-{rates}-00": network_label(rule, rates) for rule in rules for rates in RATE_LABELS}
+    sheets |= {f"{rule}-{own}-00": network_label(rule, own) for rule, learners in networks.items() for own in learners}
     sheets |= {"shuffled": "control: shuffled in time", "random": "control: random forms"}
     columns = -(-len(sheets) // 2)
     with figure(3.1 * columns, 6.6) as drawn:
@@ -111,24 +123,24 @@ def draw_sheets(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -
         save(drawn, folder, "sheets")
 
 
-def draw_constraint(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
+def draw_constraint(folder: Path, results: Mapping[str, Arrays], networks: Networks) -> None:
     """Draw the paper's constraint error, which is 0 if the outputs of a network are white."""
     with figure(9.2, 3.2) as drawn:
-        for axes, rule in zip(np.atleast_1d(drawn.subplots(1, len(rules), sharey=True)), rules, strict=True):
-            for rates, label in RATE_LABELS.items():
-                color = COLORS[rule] if rates == "paper" else COLORS["online"]
-                band(axes, *_curves(results, rule, rates, "constraint_error"), color=color, label=label)
+        panels = np.atleast_1d(drawn.subplots(1, len(networks), sharey=True))
+        for axes, (rule, learners) in zip(panels, networks.items(), strict=True):
+            for learner in learners:
+                curves = _curves(results, rule, learner, "constraint_error")
+                band(axes, *curves, color=color_of(rule, learner), label=LEARNER_NAMES[learner])
             axes.set(title=NAMES[rule], xlabel="samples", ylabel="constraint error", xscale="log", yscale="log")
             axes.legend()
         save(drawn, folder, "constraint")
 
 
-def draw_cells(folder: Path, results: Mapping[str, Arrays], rules: list[str]) -> None:
+def draw_cells(folder: Path, results: Mapping[str, Arrays], networks: Networks) -> None:
     """Draw the numbers that distinguish complex cells from other quadratic forms: units as dots, medians as lines."""
     groups = {"exact": ("exact SFA", COLORS["exact"])}
-    for rule in rules:
-        groups[f"{rule}-paper-00"] = (network_label(rule, "paper"), COLORS[rule])
-        groups[f"{rule}-tuned-00"] = (network_label(rule, "tuned"), COLORS["online"])
+    for rule, learners in networks.items():
+        groups |= {f"{rule}-{own}-00": (network_label(rule, own), color_of(rule, own)) for own in learners}
     groups |= {"shuffled": ("shuffled", "0.6"), "random": ("random forms", "0.6")}
     groups = {name: group for name, group in groups.items() if "gabor_r2" in results[name]}
     measures = {
@@ -179,7 +191,7 @@ def _tuning(axes: Axes, x: Float64Array, curve: Float64Array, label: str) -> Non
 
 
 def _curves(
-    results: Mapping[str, Arrays], rule: str, rates: str, key: str
+    results: Mapping[str, Arrays], rule: str, learner: str, key: str
 ) -> tuple[np.ndarray[Any, Any], Float64Array]:
-    runs = [arrays for name, arrays in results.items() if name.startswith(f"{rule}-{rates}-")]
+    runs = [arrays for name, arrays in results.items() if name.startswith(f"{rule}-{learner}-")]
     return runs[0]["samples"], np.stack([run[key] for run in runs])

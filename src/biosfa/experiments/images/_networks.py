@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from biosfa import metrics
-from biosfa.estimators import BioSFA, NetworkEstimator, OnlineSFA
+from biosfa.estimators import BioSFA, LocalSFA, NetworkEstimator, OnlineSFA
 from biosfa.exceptions import DivergenceError
 from biosfa.experiments.engine import NetworkCheckpoint, RunFolder, Stopped, Task
-from biosfa.experiments.images._config import RATES, RULES, ImagesConfig, load, samples_of
+from biosfa.experiments.images._config import ImagesConfig, learners_of, load, samples_of
 from biosfa.experiments.images._patches import CHUNK, Patches
 from biosfa.experiments.images._yardsticks import analyse
 from biosfa.kernels.exact import Moments, slow_directions_within
@@ -20,18 +20,19 @@ from biosfa.learning import Annealed
 from biosfa.typing import Advance, Arrays, Float64Array, FloatArray
 
 PAPER_RATES: dict[str, Any] = {"learning_rate": Annealed(alpha=5e-6, beta=5e6), "tau": 1.0}
+INPUT_LAYERS: dict[str, str | int] = {"local": 64, "lateral": "lateral"}
 RECORDS_PER_DECADE = 12
 
 
 def networks(config: ImagesConfig, folder: RunFolder, moments: Moments) -> list[Task]:
     """Return the tasks of all networks. Errors are measured with the moments of the whole signal."""
     tasks = []
-    for rule in RULES[config.rule]:
-        for rates in RATES:
+    for rule, learners in learners_of(config).items():
+        for learner in learners:
             for run in range(config.runs):
-                name = f"{rule}-{rates}-{run:02d}"
-                arguments = (config, moments, rule, rates, run, folder.scratch(name, "network"))
-                tasks.append(Task(name, samples_of(config, rates), run_network, arguments))
+                name = f"{rule}-{learner}-{run:02d}"
+                arguments = (config, moments, rule, learner, run, folder.scratch(name, "network"))
+                tasks.append(Task(name, samples_of(config, learner), run_network, arguments))
     return tasks
 
 
@@ -39,16 +40,16 @@ def run_network(
     config: ImagesConfig,
     moments: Moments,
     rule: str,
-    rates: str,
+    learner: str,
     run: int,
     kept_in: Path,
     report: Advance,
 ) -> Arrays:
     """Train one network on all sequences, in its own random order per pass; ``kept_in`` is its checkpoint."""
     patches, checkpoint = load(config), NetworkCheckpoint(kept_in)
-    plan = pieces(patches, samples_of(config, rates))
+    plan = pieces(patches, samples_of(config, learner))
     recorded = set(recorded_samples(plan))
-    net, curve = new_network(config, rule, rates, run), Curve(moments)
+    net, curve = new_network(config, rule, learner, run), Curve(moments)
     done = 0
     kept = checkpoint.load(net, lambda net, arrays: Curve.until(net.n_samples_seen_, moments, arrays))
     if kept is not None:
@@ -77,29 +78,31 @@ def run_network(
         report(plan[-1].end - done)
         curve.pad(recorded_samples(plan))
         return curve.arrays()
-    components = in_order(net.W_, moments)
+    components = in_order(net.components_, moments)
     return {**curve.arrays(), "components": components, **analyse(patches, components, net.mean_)}
 
 
-def new_network(config: ImagesConfig, rule: str, rates: str, run: int) -> NetworkEstimator:
-    """Return a network with a rule and a choice of rates. Runs with the same number begin with the same weights."""
+def new_network(config: ImagesConfig, rule: str, learner: str, run: int) -> NetworkEstimator:
+    """Return a network. Runs with the same number begin with the same weights."""
     common: dict[str, Any] = {
         "expansion": "quadratic",
         "dtype": np.float32,
         "random_state": int(np.random.default_rng([config.seed, run]).integers(2**31)),
     }
-    if rates == "paper":
+    if learner == "paper":
         return BioSFA(config.units, rule=rule, **PAPER_RATES, **common)
+    if learner in INPUT_LAYERS:
+        return LocalSFA(config.units, input_layer=INPUT_LAYERS[learner], **common)
     return OnlineSFA(config.units, reversible=rule == "reversible", **common)
 
 
-def in_order(W: FloatArray, moments: Moments) -> Float64Array:
-    """Return the features that the weights span, in order of their slowness on all frames.
+def in_order(components: FloatArray, moments: Moments) -> Float64Array:
+    """Return the features that these span, in order of their slowness on all frames.
 
     The order of the network itself comes from its recent activity, which is not enough to order 49 features with heavy
     tails.
     """
-    return slow_directions_within(W, moments.covariance, moments.difference_covariance).directions
+    return slow_directions_within(components, moments.covariance, moments.difference_covariance).directions
 
 
 @dataclass(frozen=True)
@@ -150,8 +153,8 @@ class Curve:
         return curve
 
     def record(self, samples: int, net: NetworkEstimator) -> None:
-        """Record the slowness of the features that the weights of a network span, and its constraint error."""
-        slowness = metrics.subspace_slowness(net.W_, self._moments)
+        """Record the slowness of the features of a network, once they are decorrelated, and its constraint error."""
+        slowness = metrics.subspace_slowness(net.components_, self._moments)
         outputs = np.linalg.solve(net.M_, net.W_) if isinstance(net, BioSFA) else net.components_
         error = metrics.constraint_error(outputs, self._moments)
         self._records.append((samples, float(slowness), error))

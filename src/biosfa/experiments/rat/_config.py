@@ -5,8 +5,8 @@ from typing import Any
 
 from biosfa.datasets import rat_stream
 from biosfa.datasets.rat import RatStream, Room, Walk
-from biosfa.experiments.engine import ExperimentError, changed, held
-from biosfa.experiments.rat._networks import NATURAL, ONE_PASS, PAPER, TUNED, Learners
+from biosfa.experiments.engine import ExperimentError, changed, chosen_among, held
+from biosfa.experiments.rat._networks import FAST_LOCAL, NATURAL, ONE_PASS, PAPER, TUNED, Learners
 
 ROTATION = Walk(speed=8.0, rotation=5.0)  # fast translation, slow rotation: heading becomes the slow feature
 
@@ -52,6 +52,7 @@ class RatConfig:
 # slowly.
 SOLVERS: dict[str, tuple[str, Learners]] = {
     "bio": ("bio", TUNED),
+    "local": ("local", FAST_LOCAL),
     "online": ("online", NATURAL),
     "one-pass": ("online", ONE_PASS),
     "paper": ("bio", PAPER),
@@ -60,7 +61,7 @@ SOLVERS: dict[str, tuple[str, Learners]] = {
     "rotation-bio": ("bio", TUNED),
     "rotation-exact": ("exact", TUNED),
 }
-ALL = ("bio", "exact", "online", "one-pass", "paper", "linear", "random", "rotation-bio", "rotation-exact")
+ALL = ("bio", "local", "exact", "online", "one-pass", "paper", "linear", "random", "rotation-bio", "rotation-exact")
 PRESETS = {
     "quick": RatConfig(
         "quick",
@@ -108,10 +109,7 @@ def chosen(names: list[str]) -> tuple[str, ...]:
     >>> rat.chosen(["exact", "bio"])
     ('bio', 'exact')
     """
-    unknown = [name for name in names if name not in ALL]
-    if unknown:
-        raise ExperimentError(f"there is no network {unknown[0]!r}: choose among {', '.join(ALL)}")
-    return tuple(name for name in ALL if name in names)
+    return chosen_among(ALL, names)
 
 
 @held(1)

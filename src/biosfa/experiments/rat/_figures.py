@@ -15,6 +15,7 @@ from biosfa.typing import Arrays, Float64Array
 
 NAMES = {
     "bio": "Bio-SFA, annealed",
+    "local": "LocalSFA in all layers",
     "exact": "exact SFA",
     "online": "OnlineSFA in the upper layers",
     "one-pass": "OnlineSFA in the upper layers, one pass",
@@ -32,7 +33,7 @@ def draw_figures(folder: Path, results: Mapping[str, Arrays], found: dict[str, A
     """Draw and save all figures of the experiment."""
     shown = {name: results[f"{name}-00"] for name in found["networks"] if "diverged" not in results[f"{name}-00"]}
     draw_view(folder, seen)
-    main = next((name for name in ("bio", "online", "one-pass", "paper", "exact") if name in shown), None)
+    main = next((name for name in ("bio", "local", "online", "one-pass", "paper", "exact") if name in shown), None)
     if main is not None:
         draw_panels(folder, shown[main], NAMES[main])
     walking = {name: arrays for name, arrays in shown.items() if "direction_tuning" not in arrays}

@@ -1,6 +1,6 @@
 """The hierarchies of the experiment with the rat: the same layers, with several choices of learners."""
 
-from biosfa.estimators import BioSFA, OnlineSFA
+from biosfa.estimators import BioSFA, LocalSFA, OnlineSFA
 from biosfa.hierarchy import Layer, Learner
 from biosfa.learning import Annealed
 
@@ -41,6 +41,10 @@ def _natural(top_passes: int) -> Learners:
 
 NATURAL = _natural(top_passes=16)
 ONE_PASS = _natural(top_passes=1)  # every step sees every frame once
+
+# Local rules in every layer, without chosen rates. Layers have fewer modules, and so fewer samples per frame, towards
+# the top.
+FAST_LOCAL = tuple((Learner(LocalSFA(), passes), Learner(LocalSFA(), passes)) for passes in (1, 4, 16))
 
 
 def hierarchy(learners: Learners = TUNED) -> list[Layer]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timings: dict[str, Any], room: Room) -> None:
     """Write ``report.html``."""
     networks = found["networks"]
-    main = next((name for name in ("bio", "online", "one-pass", "paper", "exact") if name in networks), None)
+    main = next((name for name in ("bio", "local", "online", "one-pass", "paper", "exact") if name in networks), None)
     report = Report(
         "A rat, a hierarchy, and place cells",
         "Experiment 3 of “A biologically plausible neural network for Slow Feature Analysis” (Lipshutz et al., NeurIPS "
