@@ -28,11 +28,14 @@ from tests.conftest import deviation, slow_mixture
             BioSFA(2, learning_rate=lambda t: 0.01 / t, center=False, step="normalized"),
             BioSFA(16, expansion="quadratic", n_delays=5),
             BioSFA(2, forget=60),
+            BioSFA(2, input_layer="lateral", n_delays=2, forget=60),
+            BioSFA(2, input_layer=3, rule="reversible"),
             OnlineSFA(2),
             OnlineSFA(2, whitening_rank=3, forget=90),
             OnlineSFA(1, learning_rate=0.01, reversible=True, n_delays=2),
             LocalSFA(1),
             LocalSFA(2, n_delays=2, forget=60),
+            LocalSFA(2, input_layer=3, n_delays=2, forget=60),
             LocalSFA(16, expansion="quadratic", n_delays=5),
         ]
     ),
@@ -75,6 +78,9 @@ def test_chunks_change_nothing_but_rounding(cuts, ends, learner):
         OnlineSFA(),
         LocalSFA(),
         LocalSFA(dtype=np.float32, dynamics="relax"),
+        LocalSFA(input_layer=3),
+        BioSFA(input_layer="lateral"),
+        BioSFA(input_layer=3, rule="interneuron"),
     ],
     ids=str,
 )
@@ -105,7 +111,9 @@ def test_a_counter_and_what_is_constant_within_episodes_are_named(learner):
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6, np.geomspace(1e-6, 1e6, 10)], ids=["small", "large", "mixed"])
 @pytest.mark.parametrize("expansion", [None, "quadratic"])
-@pytest.mark.parametrize("learner", [BioSFA(), OnlineSFA(), OnlineSFA(whitening_rank=4), LocalSFA()], ids=str)
+@pytest.mark.parametrize(
+    "learner", [BioSFA(), BioSFA(input_layer="lateral"), OnlineSFA(), OnlineSFA(whitening_rank=4), LocalSFA()], ids=str
+)
 def test_auto_rates_do_not_depend_on_units(scale, expansion, learner):
     """Not even in a quadratic expansion, which has columns in units of x and of x²."""
     X = slow_mixture(5000, seed=4)[1]

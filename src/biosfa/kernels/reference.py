@@ -324,6 +324,71 @@ def _leaks(F: Float64Array, variance: Float64Array) -> Float64Array:
 
 
 @dataclass
+class SettledResult:
+    """What the paper's rule behind an input layer leaves behind."""
+
+    W: Float64Array
+    M: Float64Array
+    Y: Float64Array  # (n, k) outputs
+
+
+def learn_settled(
+    inputs: Settled,
+    W: Float64Array,
+    eta: Float64Array,
+    rate: Float64Array,
+    *,
+    starts: BoolArray,
+    rule: str = "bio-sfa",
+    normalized: bool = True,
+    n_streams: int = 1,
+) -> SettledResult:
+    """Algorithm 1, or a variant of it, behind an input layer, see :mod:`biosfa.kernels.local.settled`.
+
+    Parameters
+    ----------
+    inputs : Settled
+        What the input layer makes of n samples. The P streams of a step follow one another.
+    W : (k, m)
+        Weights to begin with; not changed. M = I.
+    eta, rate : (n,)
+        η and η/τ.
+    starts : (n,)
+        Rows that begin an episode.
+    rule, normalized
+        As for :func:`learn`.
+    n_streams : int
+        P.
+    """
+    k = len(W)
+    W, M, L = W.copy(), np.eye(k), np.eye(k)
+    Y = np.zeros((len(inputs.U), k))
+    for i, (u, x) in enumerate(zip(inputs.U, inputs.X, strict=True)):
+        a = W @ u
+        Y[i] = nonnegative_equilibrium(M, a) if rule == "nonnegative" else equilibrium(M, a)
+        if starts[i]:
+            continue
+        before = i - n_streams
+        u_before, x_before, y_before = inputs.U[before], inputs.X[before], Y[before]
+        gain, gain_before = (
+            1 / (1 + 2 * eta[i] * (p @ q)) if normalized else 1.0 for p, q in ((u, x), (u_before, x_before))
+        )
+        y_bar = Y[i] + y_before
+        if rule == "reversible":
+            W += 2 * eta[i] * gain * np.outer(2 * y_bar - a, x)
+        else:
+            W += 2 * eta[i] * (gain * np.outer(y_bar - a, x) + gain_before * np.outer(y_bar, x_before))
+        if rule == "interneuron":
+            L += rate[i] / 2 * (np.outer(Y[i], L.T @ Y[i]) - L)
+            M = L @ L.T
+        else:
+            M += rate[i] * (np.outer(y_bar, y_bar) - M)
+        if rule == "nonnegative":
+            np.fill_diagonal(M, np.maximum(np.diag(M), LEAST_INHIBITION))
+    return SettledResult(W, M, Y)
+
+
+@dataclass
 class FastLocalResult:
     """What the local and fast outputs leave behind."""
 
