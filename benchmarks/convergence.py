@@ -2,8 +2,8 @@
 
 ``python benchmarks/convergence.py SEED`` makes twenty other problems, on which nothing was chosen.
 
-Each problem is a mixture of sources with known correlation times. Learners see 100,000 samples once; exact SFA, fitted
-to the same samples, is the yardstick. Slowness is that of the learned subspace on 100,000 further samples: the sum of
+Each problem is a mixture of sources with known correlation times. Learners see 100,000 samples once, and Bio-SFA behind
+an input layer also a million; exact SFA, fitted to the same samples, is the yardstick. Slowness is that of the learned subspace on 100,000 further samples: the sum of
 the slowness values of the outputs, decorrelated there. To try a rule of your own, add it to ``LEARNERS``: anything that
 has ``fit`` and ``transform`` will do.
 """
@@ -30,10 +30,14 @@ BURN_IN = 5000  # samples in which sources forget where they began
 LEARNERS: dict[str, Callable[[int, int], Any]] = {
     "online": lambda k, seed: OnlineSFA(k, random_state=seed),
     "local": lambda k, seed: LocalSFA(k, random_state=seed),
+    "input layer": lambda k, seed: BioSFA(k, input_layer="lateral", random_state=seed),
     "bio": lambda k, seed: BioSFA(k, random_state=seed),
     "exact": lambda k, seed: SFA(k),
 }
-NETWORKS = {"local": 5}  # networks with other initial weights; one by default
+NETWORKS = {"local": 5, "input layer": 2}  # networks with other initial weights; one by default
+
+# Of the twenty problems, so many are to be learned within the tolerance after a number of samples.
+ASKED = {SAMPLES: {"online": 18, "local": 19, "input layer": 8}, 1_000_000: {"input layer": 14}}
 
 # Largest errors on the chaotic series that are accepted, by the number of features and of samples.
 CHAOTIC = {
@@ -132,12 +136,13 @@ def subspace_slowness(Y: np.ndarray) -> float:
         return np.inf
 
 
-def measure(problem: Problem, seed: int) -> dict[str, tuple[np.ndarray, float]]:
+def measure(problem: Problem, seed: int, samples: int, names: list[str]) -> dict[str, tuple[np.ndarray, float]]:
     """For each learner, slowness above that of exact SFA on held-out samples, per network, and seconds to learn."""
-    X = make(problem, 2 * SAMPLES, seed=seed)
-    seen, held_out = X[:SAMPLES], X[SAMPLES:]
+    X = make(problem, samples + SAMPLES, seed=seed)
+    seen, held_out = X[:samples], X[samples:]
     slowness, seconds = {}, {}
-    for name, build in LEARNERS.items():
+    for name in names:
+        build = LEARNERS[name]
         networks = NETWORKS.get(name, 1)
         found = np.full(networks, np.nan)
         begin = time.perf_counter()
@@ -147,16 +152,20 @@ def measure(problem: Problem, seed: int) -> dict[str, tuple[np.ndarray, float]]:
             except DivergenceError:
                 continue
         slowness[name], seconds[name] = found, (time.perf_counter() - begin) / networks
-    return {name: (slowness[name] / slowness["exact"] - 1, seconds[name]) for name in LEARNERS}
+    return {name: (slowness[name] / slowness["exact"] - 1, seconds[name]) for name in names}
 
 
-def mixtures(problems: list[Problem], first_seed: int = 0) -> bool:
-    for build in LEARNERS.values():  # compile before the clock runs
-        build(1, 0).fit(make(PROBLEMS[0], 2000, seed=0))
-    results = Parallel(2, prefer="threads")(delayed(measure)(each, first_seed + i) for i, each in enumerate(problems))
+def mixtures(problems: list[Problem], samples: int = SAMPLES, first_seed: int = 0) -> bool:
+    """Every learner that is asked for something, or for the usual number of samples all of them."""
+    asked = ASKED[samples]
+    names = [name for name in LEARNERS if samples == SAMPLES or name in (*asked, "exact")]
+    for name in names:  # compile before the clock runs
+        LEARNERS[name](1, 0).fit(make(PROBLEMS[0], 2000, seed=0))
+    tasks = (delayed(measure)(each, first_seed + i, samples, names) for i, each in enumerate(problems))
+    results = Parallel(2, prefer="threads")(tasks)
     print("Where there are several networks, the worst is printed.")
-    print(f"Slowness above that of exact SFA on held-out samples, after {SAMPLES:,} samples, and seconds to learn\n")
-    print(f"{'':4}{'m':>4}{'k':>4}{'cond':>7}{'tails':>7}{'scale':>7}", *(f"{name:>17}" for name in LEARNERS))
+    print(f"Slowness above that of exact SFA on held-out samples, after {samples:,} samples, and seconds to learn\n")
+    print(f"{'':4}{'m':>4}{'k':>4}{'cond':>7}{'tails':>7}{'scale':>7}", *(f"{name:>17}" for name in names))
     for i, (problem, result) in enumerate(zip(problems, results, strict=True)):
         tails = "heavy" if problem.heavy else "normal"
         cells = (f"{100 * excess.max():8.2f} %{seconds:6.2f}s" for excess, seconds in result.values())
@@ -166,16 +175,17 @@ def mixtures(problems: list[Problem], first_seed: int = 0) -> bool:
         )
     print()
     reached = True
-    for name in LEARNERS:
+    for name in names:
         excess = np.array([result[name][0] for result in results])  # (problems, networks)
         learned, diverged = (excess <= TOLERANCE).sum(axis=0), int(np.isnan(excess).sum())
         print(
-            f"{name:8} within {TOLERANCE:.0%} on {' '.join(map(str, learned))} of {len(problems)}, median "
+            f"{name:12} within {TOLERANCE:.0%} on {' '.join(map(str, learned))} of {len(problems)}, median "
             f"{100 * np.nanmedian(excess):.2f} %, diverged on {diverged}"
         )
-        if name in ("online", "local"):
-            reached = reached and learned.min() >= 18 and diverged == 0
-    print(f"target: OnlineSFA and LocalSFA on ≥ 18, divergence on none: {'reached' if reached else 'MISSED'}\n")
+        if name in asked:
+            reached = reached and learned.min() >= asked[name] and diverged == 0
+    wanted = ", ".join(f"{name} ≥ {number}" for name, number in asked.items())
+    print(f"asked: {wanted}; divergence on none: {'reached' if reached else 'MISSED'}\n", flush=True)
     return reached
 
 
@@ -247,5 +257,7 @@ if __name__ == "__main__":
         if len(sys.argv) > 1:
             outcomes = [mixtures(other_problems(int(sys.argv[1])), first_seed=1000 * int(sys.argv[1]))]
         else:
-            outcomes = [mixtures(PROBLEMS), *(chaotic(k, asked) for k, asked in CHAOTIC.items()), images()]
+            outcomes = [mixtures(PROBLEMS, samples) for samples in ASKED]
+            outcomes += [chaotic(k, asked) for k, asked in CHAOTIC.items()]
+            outcomes += [images()]
     sys.exit(0 if all(outcomes) else 1)

@@ -14,6 +14,7 @@ from biosfa import BioSFA, OnlineSFA
 from biosfa.kernels import fast_local, input_layer
 from biosfa.kernels.fast_local import outputs as output_layer
 from biosfa.kernels.input_layer.receptors import LATERAL_SHARE
+from biosfa.kernels.local import Mode, Rule, initial_state, settled
 from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
 from tests.conftest import slow_mixture
 from tests.kernels.test_input_layer import noise
@@ -146,11 +147,16 @@ class SlowOutput:
         return delta, 1 / output_layer.inverse_rate(delta, gap, t, m), output_layer.HOMEOSTASIS * delta
 
 
+def learn_inputs(X, row, kernel, layer):
+    """Let an input layer learn one row; return its input and its settled activity."""
+    U, settled = np.empty((1, X.shape[1])), np.empty((1, X.shape[1]))
+    kernel.learn(X[row : row + 1], row, False, np.inf, np.ones(X.shape[1]), False, layer, U, settled)
+    return U[0], settled[0]
+
+
 def learn_row(X, row, starts, k, layer, state):
-    m = X.shape[1]
-    chunk, U, settled = slice(row, row + 1), np.empty((1, m)), np.empty((1, m))
-    input_layer.lateral.learn(X[chunk], row, False, np.inf, np.ones(m), False, layer, U, settled)
-    fast_local.learn(U, settled, starts[chunk], float(row), np.inf, k, state)
+    u, x = learn_inputs(X, row, input_layer.lateral, layer)
+    fast_local.learn(u[None], x[None], starts[row : row + 1], float(row), np.inf, k, state)
 
 
 def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumptions(X):
@@ -194,6 +200,72 @@ def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumpti
         np.testing.assert_allclose(state.W, W + dW, rtol=1e-8, atol=1e-11)
         slow = output_layer.SLOW / (t + output_layer.SLOW)  # the slow copy of a synapse follows that synapse
         np.testing.assert_allclose(state.W_slow, W_slow + slow * (state.W - W_slow), rtol=1e-8, atol=1e-11)
+
+
+def test_every_synapse_of_interneurons_among_the_inputs_needs_its_two_neurons_only(X):
+    """Both neurons own the trace of their activities. The leak of a neuron needs its power and its own synapses."""
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    kernel = input_layer.interneurons
+    layer = kernel.initial_state(X.shape[1], 2, float, np.random.RandomState(0))
+    n_changes = 0
+    for row in range(len(X)):
+        F, leak, trace, power = layer.F.copy(), layer.leak.copy(), layer.trace.copy(), layer.variance.copy()
+        waited = layer.traced[1]
+        u, x = learn_inputs(X, row, kernel, layer)
+        rho = LATERAL_SHARE / (row + 1 + LATERAL_SHARE * kernel.COMPETITION * 2)
+        z = [sum(F[j, a] * x[j] for j in range(len(x))) for a in range(2)]  # what an interneuron receives
+        np.testing.assert_allclose(u - leak * x - F @ z, 0.0, atol=1e-10)  # the activities are at rest
+        power += rho * (u**2 - power)
+        trace += [[rho * pre * post for post in z] for pre in u]
+        if layer.traced[0] == 0.0:  # synapses change
+            n_changes += 1
+            F = [[F[j, a] + trace[j, a] - (waited + rho) * F[j, a] for a in range(2)] for j in range(len(u))]
+            leak = [
+                max(own - sum(w**2 for w in row), kernel.LEAST_LEAK * own) for own, row in zip(power, F, strict=True)
+            ]
+        np.testing.assert_allclose(layer.F, F, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(layer.leak, leak, rtol=1e-9, atol=1e-12)
+    assert n_changes > 10
+
+
+@pytest.mark.parametrize("rule", FEEDFORWARD)
+def test_every_synapse_of_bio_sfa_behind_an_input_layer_needs_its_two_neurons_and_one_sum(rule, X):
+    """The sum u·x̃ over the input layer divides all changes: it is assumed."""
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    k, m = 2, X.shape[1]
+    mode = Mode(center=False, relative=False, normalized=True, rule=int(Rule.named(rule)))
+    layer = input_layer.lateral.initial_state(m)
+    state = initial_state(k, m, 1, float, np.random.RandomState(0), interneurons=rule == "interneuron")
+    u, x = learn_inputs(X, 0, input_layer.lateral, layer)
+    power_prev, eta, first = np.zeros(1), np.full(1, ETA), np.ones(1, bool)
+    settled.learn(u[None], x[None], first, eta, eta / TAU, 0.0, mode, state, power_prev)
+    for row in range(1, len(X)):
+        W, M, L, y_prev, x_prev, gain_prev = (
+            state.W[:, :m].copy(),
+            state.M.copy(),
+            state.L.copy(),
+            state.y_prev[0].copy(),
+            x,
+            1 / (1 + 2 * ETA * power_prev[0]),
+        )
+        u, x = learn_inputs(X, row, input_layer.lateral, layer)
+        settled.learn(u[None], x[None], ~first, eta, eta / TAU, float(row), mode, state, power_prev)
+        gain = 1 / (1 + 2 * ETA * (u @ x))  # assumed
+        y = state.y_prev[0]
+        outputs = [Output(*values) for values in zip(W @ u, y, y + y_prev, strict=True)]
+        # an input neuron tells its synapses its settled activity, and that plus the last one
+        inputs = [Input(*values) for values in zip(gain * x, gain * x + gain_prev * x_prev, strict=True)]
+        dW = [[ETA * FEEDFORWARD[rule](pre, post) for pre in inputs] for post in outputs]
+        np.testing.assert_allclose(state.W[:, :m], W + dW, rtol=1e-9, atol=1e-12)
+        if rule == "interneuron":
+            z = L.T @ y
+            dL = [[ETA * interneuronal(z[n], post, L[i, n]) for n in range(k)] for i, post in enumerate(outputs)]
+            np.testing.assert_allclose(state.L, L + dL, rtol=1e-9, atol=1e-12)
+        else:
+            dM = [
+                [ETA * lateral(pre, post, M[i, j]) for j, pre in enumerate(outputs)] for i, post in enumerate(outputs)
+            ]
+            np.testing.assert_allclose(state.M, M + dM, rtol=1e-9, atol=1e-12)
 
 
 def unexplained(changes, own):

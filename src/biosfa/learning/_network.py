@@ -62,7 +62,7 @@ class Network(ABC):
         ValueError
             If one of the rates is invalid.
         """
-        return self.rates.over(self.n_updates + 1, starts)
+        return self.rates.over(self.n_updates_learned() + 1, starts)
 
     @abstractmethod
     def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
@@ -81,9 +81,13 @@ class Network(ABC):
         Return False, and learn nothing, if the sample is not finite or the network would diverge.
         """
 
+    def n_updates_learned(self) -> int:
+        """Return the number of updates that count for the rates."""
+        return self.n_updates
+
     def last_rate(self) -> float:
         """Return η of the last update."""
-        return self.rates.at(max(1, self.n_updates))[0]
+        return self.rates.at(max(1, self.n_updates_learned()))[0]
 
     @abstractmethod
     def effective_rate(self) -> float:

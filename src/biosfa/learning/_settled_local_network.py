@@ -13,8 +13,9 @@ from biosfa.learning._settled_network import SettledNetwork
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # So many samples say little about units. In units that are much too small, inputs are huge, and M would take long to
-# forget them. So outputs begin anew when units change that early: their weights only keep their directions.
-FEWEST = 64
+# forget them. So outputs begin anew when units change that early, or by more than this factor: their weights only keep
+# their directions.
+FEWEST, LARGEST_CHANGE = 64, 10.0
 
 
 class SettledLocalNetwork(SettledNetwork):
@@ -74,7 +75,7 @@ class SettledLocalNetwork(SettledNetwork):
     def _look(self) -> None:
         super()._look()
         if isinstance(self.rates, SettledRates):
-            self.rates.look_at_M(np.linalg.eigvalsh(self.M), self.n_samples)
+            self.rates.look_at_M(np.linalg.eigvalsh(self.M), self._n_learned())
 
     def _next_look(self) -> int:
         return self.rates.next_look(self._n_learned()) if isinstance(self.rates, SettledRates) else super()._next_look()
@@ -83,11 +84,12 @@ class SettledLocalNetwork(SettledNetwork):
         state, m = self.state, self.n_features
         for weights in (state.W, state.x_prev):
             weights[:, :m] = weights[:, :m] / ratio
-        if self._n_learned() <= FEWEST:
+        if self._n_learned() <= FEWEST or ratio.min() * LARGEST_CHANGE < 1.0:
             state.W[:] /= np.linalg.norm(state.W, axis=1, keepdims=True)
             for lateral in (state.M, state.M_inv, state.L):
                 lateral[:] = np.eye(len(lateral))
-            state.y_prev[:] = 0.0
+            for last in (state.x_prev, state.y_prev, self.power_prev):
+                last[:] = 0.0
 
     def effective_rate(self) -> float:
         """Return the last η, or η/(1 + 2η⟨u·x̃⟩) for the normalised step."""

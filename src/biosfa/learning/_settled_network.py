@@ -76,6 +76,9 @@ class SettledNetwork(Network):
     def advance(self, raw: FloatArray, starts: BoolArray, rates: RowRates) -> None:
         """Learn from samples; see :meth:`Network.advance`."""
         begin = self._skip_silence(raw, starts)
+        if begin > 0:  # rates do not count what was skipped
+            raw, starts, begin = raw[begin:], starts[begin:], 0
+            rates = self.plan(starts)
         while begin < len(raw):
             end = min(len(raw), begin + self._due - self._n_learned())
             fits = begin + self._steps_before_overflow(raw[begin:end])
@@ -98,6 +101,10 @@ class SettledNetwork(Network):
     def _n_learned(self) -> int:
         """Return the number of samples, or steps, since the stream began to vary."""
         return self.n_samples - int(self.skipped[0])
+
+    def n_updates_learned(self) -> int:
+        """Return the number of updates since the stream began to vary."""
+        return max(0, self.n_updates + 1 - max(1, int(self.skipped[0])))
 
     def _skip_silence(self, raw: FloatArray, starts: BoolArray) -> int:
         """Count the constant steps at the beginning of the stream, and return their number. They are not learned."""
