@@ -3,9 +3,9 @@
 ``python benchmarks/convergence.py SEED`` makes twenty other problems, on which nothing was chosen.
 
 Each problem is a mixture of sources with known correlation times. Learners see 100,000 samples once, and Bio-SFA behind
-an input layer also a million; exact SFA, fitted to the same samples, is the yardstick. Slowness is that of the learned subspace on 100,000 further samples: the sum of
-the slowness values of the outputs, decorrelated there. To try a rule of your own, add it to ``LEARNERS``: anything that
-has ``fit`` and ``transform`` will do.
+an input layer also a million. Exact SFA, fitted to the same samples, is the yardstick. Slowness is that of the learned
+subspace on 100,000 further samples: the sum of the slowness values of the outputs, decorrelated there. To try a rule of
+your own, add it to ``LEARNERS``: anything that has ``fit`` and ``transform`` will do.
 """
 
 import sys
