@@ -16,7 +16,7 @@ from scipy.linalg.blas import get_blas_funcs
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
-from biosfa import SFA, Annealed, BioSFA, InverseTime, OnlineSFA
+from biosfa import SFA, Annealed, BioSFA, InverseTime, LocalSFA, OnlineSFA
 from biosfa.datasets import image_sequences, rat_stream
 from biosfa.experiments.chaotic import numpy_loop
 from biosfa.kernels.local import Mode, Rule, blocked, initial_state, sequential
@@ -169,6 +169,24 @@ def bench_online() -> None:
     print()
 
 
+def bench_local() -> None:
+    """LocalSFA with a synapse between any two inputs, beside the two passes over L and L⁻¹ that a sample needs."""
+    row("LocalSFA", "µs per sample", "× one y = Lx", "target")
+    for m, k, n, target in ((14, 1, 200_000, 0.5), (80, 8, 20_000, 6.0), (500, 20, 5000, 120.0)):
+        X = np.random.default_rng(0).standard_normal((n, m))
+        net = LocalSFA(k, random_state=0).partial_fit(X)
+        L, y, repeats = np.eye(m), np.zeros(m), 200
+
+        def products(L: np.ndarray = L, X: np.ndarray = X, y: np.ndarray = y, repeats: int = repeats) -> None:
+            for x in X[:repeats]:
+                np.dot(L, x, out=y)
+
+        times = best_times({"local": lambda net=net, X=X: net.partial_fit(X), "product": products})
+        cost, product = times["local"] / n * 1e6, times["product"] / repeats * 1e6
+        row(f"({m}, {k})", f"{cost:.3g}", f"{cost / product:.2f}", verdict(cost, target, at_least=False))
+    print()
+
+
 def bench_images() -> None:
     """Moving patches from the image to the weights, beside the bare kernel on samples that are there already."""
     m, k = 2144, 49
@@ -283,6 +301,7 @@ if __name__ == "__main__":
         bench_kernels()
         bench_estimator()
         bench_online()
+        bench_local()
         bench_images()
         bench_rat()
         bench_exact()

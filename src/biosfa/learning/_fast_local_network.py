@@ -44,7 +44,7 @@ class FastLocalNetwork(SettledNetwork):
     @property
     def W(self) -> FloatArray:
         """Weights of the k slowest features in the span of the slow weights, each of unit variance."""
-        components = read_out(self.k, self.state, self.state.W_slow, LEAST_SHARE).components
+        components = read_out(self.k, self.state, self.state.W_slow[:, : self.n_features], LEAST_SHARE).components
         # the moments belong to earlier weights; the input layer knows the variance of the present ones
         variance = self.layer.variance_along(components)
         components = components * reciprocal(np.sqrt(variance))[:, None] * self.layer.units.scale
@@ -58,12 +58,12 @@ class FastLocalNetwork(SettledNetwork):
     @property
     def weights(self) -> FloatArray:
         """Feedforward weights of the outputs, then of the guards, for the unscaled input."""
-        return self.state.W * self.layer.units.scale
+        return self.state.W[:, : self.n_features] * self.layer.units.scale
 
     @property
     def slow_weights(self) -> FloatArray:
         """Slow parts of these weights."""
-        return self.state.W_slow * self.layer.units.scale
+        return self.state.W_slow[:, : self.n_features] * self.layer.units.scale
 
     def _own_arrays(self) -> Mapping[str, np.ndarray]:
         return self.state._asdict()
@@ -73,10 +73,10 @@ class FastLocalNetwork(SettledNetwork):
         fast_local.learn(U, X, starts, count, self.mode.window * self.n_streams, self.k, self.state)
 
     def _rescale(self, ratio: Float64Array) -> None:
-        state = self.state
+        state, m = self.state, self.n_features
         for weights in (state.W, state.W_slow, state.x_prev):
-            weights[:] = weights / ratio
-        state.u_prev[:] = state.u_prev * ratio
+            weights[:, :m] = weights[:, :m] / ratio
+        state.u_prev[:, :m] = state.u_prev[:, :m] * ratio
 
     def advance_one(self, sample: FloatArray) -> bool:
         """Learn from one sample; see :meth:`Network.advance_one`."""
@@ -93,7 +93,8 @@ class FastLocalNetwork(SettledNetwork):
 
     def last_rate(self) -> float:
         """Return the largest η of the output neurons at the last update."""
-        return float(fast_local.rates(self.state, self.layer.seen(), self.mode.window * self.n_streams).max())
+        window = self.mode.window * self.n_streams
+        return float(fast_local.rates(self.state, self.n_features, self.layer.seen(), window).max())
 
     def effective_rate(self) -> float:
         """Return the largest η as the divisive normalisation of the input layer shortens it for a usual sample."""

@@ -18,6 +18,7 @@ COLORS = {
     "bio-sfa": "#1a8a3c",
     "reversible": "#2563ab",
     "offline": "#8a4fbf",
+    "input-layer": "#6ec27f",
     "interneuron": "#2bb3d6",
     "nonnegative": "#7a6a00",
     "incremental": "#e0602a",

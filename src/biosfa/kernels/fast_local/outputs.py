@@ -17,7 +17,7 @@ Each output neuron keeps averages of its own activity. With the output s of its 
 directions into which the weights fluctuate: ⟨ė²⟩/⟨e²⟩ − ⟨ṡ²⟩/⟨s²⟩.
 """
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -65,25 +65,31 @@ def learn(
 
     The P streams of a step follow one another. Rows in ``starts`` begin an episode. W does not change there.
     """
+    # loops over columns are written out: in functions of their own they would take twice as long
     W, W_slow, u_prev, x_prev, y_prev, s_prev, averages, S, D, weights = state
     n, m = U.shape
     n_streams, K = y_prev.shape
-    x_dot, feedback, guard_feedback = _apart(m, W), _apart(m, W), _apart(m, W)
+    width = W.shape[1]
+    u, x, x_dot = _apart(width, W), _apart(width, W), _apart(width, W)
+    u[m:], x[m:] = 0.0, 0.0
+    feedback, guard_feedback = _apart(width, W), _apart(width, W)
     y, s, s_dot = _apart(K, averages), _apart(K, averages), _apart(K, averages)
     for row in range(n):
         # the last values of the P streams: the oldest belongs to this row
         p = int((count + row) % n_streams)
-        u, x, u_before, x_before, y_before, s_before = U[row], X[row], u_prev[p], x_prev[p], y_prev[p], s_prev[p]
+        u_before, x_before, y_before, s_before = u_prev[p], x_prev[p], y_prev[p], s_prev[p]
+        for j in range(m):
+            u[j], x[j] = U[row, j], X[row, j]
         seen = count + row + 1.0
         t = min(seen, window)
         change, power = 0.0, 0.0  # of the input layer, of the outputs
-        for j in range(m):
+        for j in range(width):
             x_dot[j] = x[j] - x_before[j]
             change += (u[j] - u_before[j]) * x_dot[j]
         change = max(change, 0.0)  # early on, L changes so much that the sum may be negative
         for i in range(K):
             total, slow_total = 0.0, 0.0
-            for j in range(m):
+            for j in range(width):
                 total += W[i, j] * u[j]
                 slow_total += W_slow[i, j] * u[j]
             y[i], s[i] = total, slow_total
@@ -94,30 +100,41 @@ def learn(
         consolidation = W.dtype.type(SLOW / (t + SLOW))
         if starts[row]:
             for i in range(K):
-                for j in range(m):
+                for j in range(width):
                     W_slow[i, j] += consolidation * (W[i, j] - W_slow[i, j])
         else:
             for i in range(K):
                 s_dot[i] = s[i] - s_before[i]
             _blend(D, s_dot, memory)
             weights[DIFFERENCE] += memory * (1.0 - weights[DIFFERENCE])
-            _feed_back(W[:k], y[:k], feedback)
-            if k < K:
-                _feed_back(W[k:], y[k:], guard_feedback)
-                guard_feedback += feedback
+            for j in range(width):
+                feedback[j] = 0.0
+            for i in range(k):
+                activity = W.dtype.type(y[i])
+                for j in range(width):
+                    feedback[j] += W[i, j] * activity
+            for j in range(width):
+                guard_feedback[j] = feedback[j]
+            for i in range(k, K):
+                activity = W.dtype.type(y[i])
+                for j in range(width):
+                    guard_feedback[j] += W[i, j] * activity
             recent = RECENT / (t + EARLY)
             for i in range(K):
                 delta, gap = _measure(y[i], y_before[i], s[i], s_before[i], recent, averages[i])
                 patience = inverse_rate(delta, gap, t, m)
                 theta = HOMEOSTASIS * delta
                 # 2ηg = 2/(1/η + 4Σu̇x̃̇), and 2ηg′ in the same way
-                anti = W.dtype.type(-2.0 * (y[i] - y_before[i]) / (patience + DIVISION * change))
+                rate = 2.0 / (patience + DIVISION * change)
+                anti, along = W.dtype.type(-rate * (y[i] - y_before[i])), W.dtype.type(rate * delta * y[i])
                 home = W.dtype.type(2.0 * theta / (patience + DIVISION * theta * power))
-                back = W.dtype.type(home * y[i])
+                grow, back = home + W.dtype.type(1.0), W.dtype.type(home * y[i])
                 f = feedback if i < k else guard_feedback
-                along = W.dtype.type(2.0 * delta * y[i] / (patience + DIVISION * change))
-                _change(W[i], W_slow[i], anti, along, home, back, consolidation, x_dot, x, f)
-        for j in range(m):
+                for j in range(width):
+                    changed = grow * W[i, j] + (anti * x_dot[j] + along * x[j] - back * f[j])
+                    W[i, j] = changed
+                    W_slow[i, j] += consolidation * (changed - W_slow[i, j])
+        for j in range(width):
             u_before[j], x_before[j] = u[j], x[j]
         for i in range(K):
             y_before[i], s_before[i] = y[i], s[i]
@@ -131,37 +148,6 @@ def _apart(size: int, like: Array) -> Array:
     the last bits would depend on where arrays happen to lie.
     """
     return np.empty(size + 64, like.dtype)[32 : size + 32]
-
-
-@jit
-def _change(
-    w: FloatArray,
-    w_slow: FloatArray,
-    anti: float | np.floating[Any],
-    along: float | np.floating[Any],
-    home: float | np.floating[Any],
-    back: float | np.floating[Any],
-    consolidation: float | np.floating[Any],
-    x_dot: FloatArray,
-    x: FloatArray,
-    f: FloatArray,
-) -> None:
-    """Change the weights of one neuron, then the slow ones."""
-    grow = home + w.dtype.type(1.0)
-    for j in range(len(w)):
-        w[j] = grow * w[j] + (anti * x_dot[j] + along * x[j] - back * f[j])
-    for j in range(len(w)):
-        w_slow[j] += consolidation * (w[j] - w_slow[j])
-
-
-@jit
-def _feed_back(W: FloatArray, y: Float64Array, f: FloatArray) -> None:
-    """F ← Wᵀy."""
-    f[:] = 0.0
-    for i in range(len(y)):
-        activity = W.dtype.type(y[i])
-        for j in range(len(f)):
-            f[j] += W[i, j] * activity
 
 
 @jit
@@ -206,7 +192,7 @@ def inverse_rate(delta: float, gap: float, t: float, m: int) -> float:
     return FIRST_RATE * m + min(max(GAP_SHARE * gap, DELTA_SHARE * delta, DECAY_MIN), DECAY_MAX) * t
 
 
-def rates(state: OutputState, seen: float, window: float) -> Float64Array:
-    """Return the present η of each output neuron, after ``seen`` samples."""
-    t, m = min(seen, window), state.W.shape[1]
+def rates(state: OutputState, m: int, seen: float, window: float) -> Float64Array:
+    """Return the present η of each output neuron with m inputs, after ``seen`` samples."""
+    t = min(seen, window)
     return np.array([1.0 / inverse_rate(*slowness_and_gap(averages), t, m) for averages in state.averages])

@@ -6,11 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
+from biosfa.kernels.padding import padded
 from biosfa.typing import Float64Array, FloatArray
-
-# Rows of W, the mean and x are padded with zeros to a multiple of this, so that SIMD loops have no remainder. Padding
-# stays zero, because every update of W is proportional to x.
-SIMD_WIDTH = 8
 
 
 class Mode(NamedTuple):
@@ -26,6 +23,8 @@ class Mode(NamedTuple):
 
 class State(NamedTuple):
     """The network. Names are the paper's; m is padded to ``width``, P is the number of parallel streams.
+
+    Padding stays zero, because every update of W is proportional to x.
 
     Weights and activities have the precision of W. What adds up small changes, M, the mean and the moments, is float64.
     """
@@ -47,7 +46,7 @@ def initial_state(
     k: int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState, *, interneurons: bool = False
 ) -> State:
     """W ~ N(0, 1/m), M = L = I, everything else at rest."""
-    width = -(-m // SIMD_WIDTH) * SIMD_WIDTH
+    width = padded(m)
     W = np.zeros((k, width), dtype)
     W[:, :m] = rng.standard_normal((k, m)) / np.sqrt(m)
     return State(
