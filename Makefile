@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint coverage docs numbers build clean
+.PHONY: demo test lint coverage docs numbers measure build clean
 .PHONY: bench bench-health bench-convergence bench-recordings bench-crashes fuzz soak
 
 demo: $(VENV)/.installed
@@ -32,6 +32,10 @@ docs: $(VENV)/.installed-docs
 
 numbers: $(VENV)/.installed
 	$(BIN)/python benchmarks/fill_numbers.py
+
+# Without TABLES, this lists the tables: make measure TABLES="rat-units speed"
+measure: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/measure.py $(TABLES)
 
 build: $(VENV)/.installed-build
 	@rm -rf dist

@@ -4,12 +4,16 @@ Run it with ``make bench``. Times are the best of several rounds, in which the c
 machines are noisy, so read the ratios.
 """
 
+import argparse
+import json
 import resource
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import get_blas_funcs
@@ -24,6 +28,8 @@ from biosfa.kernels.local import Mode, Rule, blocked, initial_state, sequential
 ETA, TAU = 1e-5, 0.5
 MODE = Mode(center=True, relative=False, normalized=False, rule=int(Rule.BIO_SFA))
 ROUNDS = 7
+
+FIGURES: dict[str, Any] = {}  # what was measured, by name: microseconds per sample; seconds for exact SFA
 
 
 def best_times(candidates: dict[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
@@ -87,6 +93,7 @@ def bench_kernels() -> None:
     for m, k in ((14, 1), (560, 32), (2144, 49)):
         for dtype in (np.float32, np.float64):
             times = kernels(m, k, dtype)
+            FIGURES.setdefault("kernels", {})[f"({m}, {k}) {np.dtype(dtype).name}"] = times
             for name, value in times.items():
                 row(
                     f"({m}, {k}) {np.dtype(dtype).name} {name}",
@@ -133,6 +140,7 @@ def bench_estimator() -> None:
     times = best_times({"bare": bare, "chunked": in_chunks, "learn_one": one_by_one, "loop": loop})
     per_row = {"bare": 200_000, "chunked": 200_000, "learn_one": 2000, "loop": 2000}
     rates = {name: seconds / per_row[name] * 1e6 for name, seconds in times.items()}
+    FIGURES["learn_one"] = rates
     row("estimator at (14, 1)", "µs per sample", "ratio", "target")
     row("bare kernel", f"{rates['bare']:.4g}")
     ratio = rates["chunked"] / rates["bare"]
@@ -163,6 +171,7 @@ def bench_online() -> None:
                 "online": lambda net=net, X=X: net.partial_fit(X),
             }
         )
+        FIGURES.setdefault("online", {})[f"({m}, {k})"] = {name: each / n * 1e6 for name, each in times.items()}
         ratio = times["online"] / times["plain"]
         asked = "" if target is None else verdict(ratio, target, at_least=False)
         row(f"({m}, {k}) rank {rank}", f"{times['online'] / n * 1e6:.3g}", f"{ratio:.2f}", asked)
@@ -170,7 +179,7 @@ def bench_online() -> None:
 
 
 def bench_local() -> None:
-    """LocalSFA with a synapse between any two inputs, beside the two passes over L and L⁻¹ that a sample needs."""
+    """LocalSFA with a synapse between any two inputs, beside one product Lx."""
     row("LocalSFA", "µs per sample", "× one y = Lx", "target")
     for m, k, n, target in ((14, 1, 200_000, 0.5), (80, 8, 20_000, 6.0), (500, 20, 5000, 120.0)):
         X = np.random.default_rng(0).standard_normal((n, m))
@@ -183,6 +192,7 @@ def bench_local() -> None:
 
         times = best_times({"local": lambda net=net, X=X: net.partial_fit(X), "product": products})
         cost, product = times["local"] / n * 1e6, times["product"] / repeats * 1e6
+        FIGURES.setdefault("local", {})[f"({m}, {k})"] = {"local": cost, "product": product}
         row(f"({m}, {k})", f"{cost:.3g}", f"{cost / product:.2f}", verdict(cost, target, at_least=False))
     print()
 
@@ -259,6 +269,7 @@ def bench_exact() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             times = best_times(candidates, rounds=3)
+            FIGURES.setdefault("exact", {})[f"{n:,} × {m}"] = times
         for name, seconds in times.items():
             row(f"{n:,} × {m} {name}", f"{seconds:.4g}", f"{seconds / times['biosfa']:.2f}")
         if len(times) > 1:
@@ -295,7 +306,10 @@ def bench_import() -> None:
     row("from biosfa import BioSFA", f"{use:.3f}")
 
 
-if __name__ == "__main__":
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    options = parser.parse_args()
     with threadpool_limits(1):
         bench_memory()
         bench_kernels()
@@ -306,3 +320,9 @@ if __name__ == "__main__":
         bench_rat()
         bench_exact()
     bench_import()
+    if options.json:
+        options.json.write_text(json.dumps(FIGURES, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,10 +8,13 @@ subspace on 100,000 further samples: the sum of the slowness values of the outpu
 your own, add it to ``LEARNERS``: anything that has ``fit`` and ``transform`` will do.
 """
 
+import argparse
+import json
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,8 +158,9 @@ def measure(problem: Problem, seed: int, samples: int, names: list[str]) -> dict
     return {name: (slowness[name] / slowness["exact"] - 1, seconds[name]) for name in names}
 
 
-def mixtures(problems: list[Problem], samples: int = SAMPLES, first_seed: int = 0) -> bool:
+def mixtures(problems: list[Problem], figures: dict[str, Any], samples: int = SAMPLES, first_seed: int = 0) -> bool:
     """Every learner that is asked for something, or for the usual number of samples all of them."""
+    found: dict[str, Any] = figures.setdefault("mixtures", {}).setdefault(str(samples), {})
     asked = ASKED[samples]
     names = [name for name in LEARNERS if samples == SAMPLES or name in (*asked, "exact")]
     for name in names:  # compile before the clock runs
@@ -182,6 +186,12 @@ def mixtures(problems: list[Problem], samples: int = SAMPLES, first_seed: int = 
             f"{name:12} within {TOLERANCE:.0%} on {' '.join(map(str, learned))} of {len(problems)}, median "
             f"{100 * np.nanmedian(excess):.2f} %, diverged on {diverged}"
         )
+        found[name] = {
+            "learned": learned.tolist(),
+            "median": float(np.nanmedian(excess)),
+            "worst": float(np.nanmax(excess)),
+            "diverged": diverged,
+        }
         if name in asked:
             reached = reached and learned.min() >= asked[name] and diverged == 0
     wanted = ", ".join(f"{name} ≥ {number}" for name, number in asked.items())
@@ -189,7 +199,7 @@ def mixtures(problems: list[Problem], samples: int = SAMPLES, first_seed: int = 
     return reached
 
 
-def chaotic(k: int, asked: dict[str, dict[int, float]]) -> bool:
+def chaotic(k: int, asked: dict[str, dict[int, float]], figures: dict[str, Any]) -> bool:
     """The driven logistic map, one pass: errors of k features, relative to exact SFA's slowness for several."""
     samples = (20_000, 100_000, 1_000_000)
     errors: dict[str, list[list[float]]] = {"online": [], "local": [], "bio": []}
@@ -211,7 +221,8 @@ def chaotic(k: int, asked: dict[str, dict[int, float]]) -> bool:
     print(f"{'samples':14}", *(f"{end:>12,}" for end in samples))
     reached = True
     for name, own in errors.items():
-        greatest = dict(zip(samples, np.max(own, axis=0), strict=True))
+        greatest = dict(zip(samples, np.max(own, axis=0).tolist(), strict=True))
+        figures.setdefault("chaotic", {}).setdefault(str(k), {})[name] = greatest
         print(f"{name:14}", *(f"{greatest[end]:12.2g}" for end in samples))
         limits = asked.get(name, {})
         if limits:
@@ -223,7 +234,7 @@ def chaotic(k: int, asked: dict[str, dict[int, float]]) -> bool:
     return reached
 
 
-def images() -> bool:
+def images(figures: dict[str, Any]) -> bool:
     """Windows that move over dead leaves: 64 principal components, expanded to 2144 dimensions, 49 slow features."""
     print(
         "Moving images, (2144, 49), O(m(k + r)) a sample: error relative to exact SFA's slowness on the first 2.5e5\n"
@@ -244,7 +255,8 @@ def images() -> bool:
         net.partial_fit((frames - mean) @ whiten, lengths=sequences.lengths(frames))
         if net.n_samples_seen_ in asked:
             error = metrics.slowness_error(net.components_, moments)
-            errors[net.n_samples_seen_] = float(error) / exact.delta_values_.sum()
+            errors[net.n_samples_seen_] = float(error / exact.delta_values_.sum())
+    figures["images"] = errors
     for samples, value in errors.items():
         print(f"{samples:>9,} {value:8.3f}   asked {asked[samples]}")
     reached = all(value <= asked[samples] for samples, value in errors.items())
@@ -252,12 +264,23 @@ def images() -> bool:
     return reached
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("seed", nargs="?", type=int, help="make twenty other problems, and try nothing else")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    options = parser.parse_args()
+    figures: dict[str, Any] = {}
+    if options.seed is not None:
+        outcomes = [mixtures(other_problems(options.seed), figures, first_seed=1000 * options.seed)]
+    else:
+        outcomes = [mixtures(PROBLEMS, figures, samples) for samples in ASKED]
+        outcomes += [chaotic(k, asked, figures) for k, asked in CHAOTIC.items()]
+        outcomes += [images(figures)]
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    sys.exit(0 if all(outcomes) else 1)
+
+
 if __name__ == "__main__":
     with threadpool_limits(1):
-        if len(sys.argv) > 1:
-            outcomes = [mixtures(other_problems(int(sys.argv[1])), first_seed=1000 * int(sys.argv[1]))]
-        else:
-            outcomes = [mixtures(PROBLEMS, samples) for samples in ASKED]
-            outcomes += [chaotic(k, asked) for k, asked in CHAOTIC.items()]
-            outcomes += [images()]
-    sys.exit(0 if all(outcomes) else 1)
+        main()

@@ -1,12 +1,12 @@
 """Fill the tables of measured numbers in README and docs from the files in ``benchmarks/results``: ``make numbers``.
 
-A result file is JSON. It says what was measured, by which command, at which commit and on which machine; and a table.
+A result file is JSON. It says what was measured, by which commands, at which commit and on which machine; and a table.
 A page says where the table goes::
 
     <!-- numbers: NAME -->
     <!-- /numbers -->
 
-To measure a file again, run its command, then write the new table, the commit and the machine into it.
+``make measure TABLES=NAME`` measures a file again.
 """
 
 import json
@@ -28,7 +28,8 @@ def table(name: str) -> str:
     result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     rows = [result["columns"], ["---"] * len(result["columns"]), *result["rows"]]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    origin = f"`{result['command']}`, commit {result['commit']}, {result['machine']}"
+    commands = " and ".join(f"`{command}`" for command in result["commands"])
+    origin = f"{commands}, commit {result['commit']}, {result['machine']}"
     return "\n".join([*lines, "", f"<small>Measured by {origin}.</small>"])
 
 

@@ -5,7 +5,10 @@ Twenty problems, two learners, three lengths of stream. The truth comes from exa
 these streams; ``python benchmarks/health.py SEED`` makes other ones.
 """
 
+import argparse
+import json
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -52,10 +55,13 @@ def measure(problem: Problem, X: np.ndarray, n: int, net: NetworkEstimator, exac
 
 
 def main() -> None:
-    seed = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("seed", nargs="?", type=int, default=0, help="make other streams")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    options = parser.parse_args()
     outcomes = []
     for index, problem in enumerate(PROBLEMS):
-        X = make(problem, LENGTHS[-1] + HELD_OUT, seed=index + 1000 * seed)
+        X = make(problem, LENGTHS[-1] + HELD_OUT, seed=index + 1000 * options.seed)
         for n in LENGTHS:
             exact = subspace_slowness(SFA(problem.k).fit(X[:n]).transform(X[n : n + HELD_OUT]))
             for kind in (OnlineSFA, BioSFA):
@@ -68,6 +74,9 @@ def main() -> None:
     print(f"\nslowness > {BAD:.0%} above that of exact SFA: {len(bad) - missed} of {len(bad)} warn (asked: 90%)")
     print(f"within {GOOD:.0%} of it: {false} of {len(good)} warn (asked: at most 5%)")
     print(f"constraint error within a factor 2, above 4(k + 1)/R: {right} of {len(clear)}")
+    if options.json:
+        figures = {"bad": (len(bad) - missed, len(bad)), "good": (false, len(good)), "clear": (right, len(clear))}
+        options.json.write_text(json.dumps(figures), encoding="utf-8")
     sys.exit(0 if missed <= 0.1 * len(bad) and false <= 0.05 * len(good) else 1)
 
 

@@ -74,7 +74,7 @@ def draw_circuit(axes: Axes) -> None:
     axes.text(1.3, -1.12, r"feedback $f = W^\top y$", ha="center", color=COLORS["input"])
     rules = (
         r"$\Delta L \propto u u^\top - L$" + "      rest: " + r"$L\tilde{x} = u$",
-        r"$\Delta W_{ij} \propto -\dot{y}_i \dot{\tilde{x}}_j + \theta_i (W_{ij} - y_i f_j)$",
+        r"$\Delta W_{ij} \propto \delta_i y_i \tilde{x}_j - \dot{y}_i \dot{\tilde{x}}_j + \theta_i (W_{ij} - y_i f_j)$",
     )
     for row, rule in enumerate(rules):
         axes.text(1.2, -1.55 - 0.33 * row, rule, ha="center", fontsize=10)

@@ -41,9 +41,9 @@ CONTESTANTS: dict[str, Contestant] = {
     ),
     "input-layer": Contestant(
         "Bio-SFA, input layer",
-        lambda k, seed: BioSFA(k, input_layer="lateral", random_state=seed),
+        lambda k, seed: BioSFA(k, input_layer="auto", random_state=seed),
         local="yes",
-        remark="The paper's Algorithm 1 behind lateral synapses among the inputs, with automatic rates.",
+        remark="The paper's Algorithm 1 behind an input layer that learns the covariance of the input.",
     ),
     "bio-sfa": Contestant(
         "Bio-SFA",
