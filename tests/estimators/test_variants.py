@@ -209,7 +209,7 @@ def test_there_may_be_more_nonnegative_outputs_than_columns(tmp_path):
     net.save(tmp_path / "model")
     Y = biosfa.load(tmp_path / "model").neural_output(stream.signal[::30])
     assert Y.shape == (10_000, 10)
-    curves, _ = tuning(Y, stream.angle[::30])
+    curves, _ = tuning(Y[:, Y.any(axis=0)], stream.angle[::30])  # some outputs may stay silent
     active = curves.max(axis=1) > 0.5
     assert active.sum() > 6  # there are six harmonics
     assert (concentration(curves[active]) > 0.7).all()

@@ -13,6 +13,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from llvmlite.binding import Linkage
 from numba.core.errors import NumbaWarning
 
 import biosfa
@@ -40,6 +41,20 @@ again = result()
 callee.write_text(callee.read_text().replace("x + 1.0", "x + 10.0"))
 print(first, again, result())
 """
+
+
+@jit
+def middle(values):
+    return np.sort(values)[len(values) // 2]  # the sort is a function of its own
+
+
+def test_a_compiled_function_calls_its_own_copies_of_others():
+    """Else it would take those of any function that was compiled before it, which may round differently."""
+    assert middle(np.array([3.0, 1.0, 2.0])) == 2.0
+    (result,) = middle.overloads.values()
+    own = [function for function in result.library._final_module.functions if not function.is_declaration]
+    assert any("sort" in function.name for function in own)
+    assert {Linkage(function.linkage) for function in own} == {Linkage.external, Linkage.internal}
 
 
 def offset(x):

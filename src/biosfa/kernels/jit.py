@@ -8,6 +8,7 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
 from biosfa.kernels.cache import STORE, KernelCache
+from biosfa.kernels.linking import OwnCopiesCompiler
 from biosfa.kernels.notice import Notice
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -20,7 +21,8 @@ def jit(function: Function) -> Function:
 
     NaN and Inf keep their meaning (no ``nnan``/``ninf``), because divergence is noticed by comparing with them.
     """
-    compiled = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(function)
+    options = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
+    compiled = njit(pipeline_class=OwnCopiesCompiler, **options)(function)
     if isinstance(compiled, Dispatcher):  # with NUMBA_DISABLE_JIT it is the function itself
         compiled._cache = KernelCache(function, STORE)
     return compiled  # type: ignore[no-any-return]
