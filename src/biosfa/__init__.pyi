@@ -1,6 +1,7 @@
 from . import analysis as analysis
 from . import datasets as datasets
 from . import experiments as experiments
+from . import graphs as graphs
 from . import hierarchy as hierarchy
 from . import io as io
 from . import metrics as metrics
@@ -9,12 +10,14 @@ from . import rivals as rivals
 from .estimators import SFA as SFA
 from .estimators import BioSFA as BioSFA
 from .estimators import CuBICA as CuBICA
+from .estimators import GraphSFA as GraphSFA
 from .estimators import LocalSFA as LocalSFA
 from .estimators import OfflineBioSFA as OfflineBioSFA
 from .estimators import OnlineSFA as OnlineSFA
 from .estimators import load as load
 from .exceptions import AbsentDataWarning as AbsentDataWarning
 from .exceptions import ConditioningWarning as ConditioningWarning
+from .exceptions import DisconnectedGraphWarning as DisconnectedGraphWarning
 from .exceptions import DivergenceError as DivergenceError
 from .exceptions import GiveAwayWarning as GiveAwayWarning
 from .exceptions import InputError as InputError

@@ -146,6 +146,22 @@ class InputError(ValueError):
     """
 
 
+class DisconnectedGraphWarning(UserWarning):
+    """A graph of neighbours has several parts without connection.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from biosfa.graphs import nearest_neighbour_graph
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     graph = nearest_neighbour_graph(np.array([[0.0], [1.0], [100.0], [101.0]]), k=1)
+    >>> caught[0].category.__name__
+    'DisconnectedGraphWarning'
+    """
+
+
 class OutputError(OSError):
     """Raised when results cannot be written to a path. The message names the path and the reason."""
 

@@ -8,7 +8,15 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, subspace_angles
 
 from biosfa.episodes import episode_starts
-from biosfa.kernels.exact import Moments, accumulate, differences, slow_directions, slow_directions_within
+from biosfa.kernels.exact import (
+    Moments,
+    Tail,
+    accumulate,
+    accumulate_uneven,
+    differences,
+    slow_directions,
+    slow_directions_within,
+)
 from biosfa.typing import Float64Array
 
 __all__ = [
@@ -52,11 +60,14 @@ def moments(X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> Momen
     if samples.ndim != 2:
         raise ValueError(f"expected samples of shape (n_samples, n_features), got an array of shape {samples.shape}")
     collected = Moments(samples.shape[1])
-    accumulate(collected, samples, episode_starts(len(samples), lengths, open_episode=False), 1, samples[:0])
+    starts = episode_starts(len(samples), lengths, open_episode=False)
+    accumulate(collected, samples, starts, 1, Tail.empty(samples.shape[1]))
     return collected
 
 
-def slowness(Y: ArrayLike, lengths: ArrayLike | None = None, lag: int = 1) -> Float64Array:
+def slowness(
+    Y: ArrayLike, lengths: ArrayLike | None = None, lag: int = 1, *, time: ArrayLike | None = None
+) -> Float64Array:
     """Return the slowness δ of each column: the mean square of its difference, divided by its variance.
 
     A small δ means slow. White noise has δ = 2, and the largest possible value is 4.
@@ -69,6 +80,9 @@ def slowness(Y: ArrayLike, lengths: ArrayLike | None = None, lag: int = 1) -> Fl
         Number of rows of each episode in Y. By default Y is one episode.
     lag : int, default=1
         Distance in time, in samples, between the two samples of a difference.
+    time : array-like of shape (n_samples,), optional
+        Times of samples that are not evenly spaced, in units of the usual step. Differences are then derivatives with
+        respect to time, and the variance is an integral over it. It needs ``lag=1``.
 
     Returns
     -------
@@ -87,7 +101,13 @@ def slowness(Y: ArrayLike, lengths: ArrayLike | None = None, lag: int = 1) -> Fl
         raise ValueError(
             f"slowness needs at least 2 samples of shape (n_samples, n_features); got shape {samples.shape}"
         )
-    changes = differences(samples, episode_starts(len(samples), lengths, open_episode=False), lag)
+    starts = episode_starts(len(samples), lengths, open_episode=False)
+    if time is not None:
+        collected = Moments(samples.shape[1])
+        accumulate_uneven(collected, samples, starts, np.asarray(time, np.float64), Tail.empty(samples.shape[1]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.diag(collected.difference_covariance) / np.diag(collected.covariance)
+    changes = differences(samples, starts, lag)
     with np.errstate(divide="ignore", invalid="ignore"):
         delta: Float64Array = np.mean(np.square(changes), axis=0) / np.var(samples, axis=0)
     return delta

@@ -40,7 +40,7 @@ SOLVERS = {
 ONLINE_SOLVERS = {name: choice for name, choice in SOLVERS.items() if name != "exact"}
 
 # Expansions of the (delayed) samples, as in ``expansion="quadratic"``. Each is a transformer whose ``fit`` only uses
-# the number of columns.
+# the number of columns, and whose first columns are the input itself.
 EXPANSIONS = {
     "quadratic": Choice("biosfa.signal", "QuadraticExpansion", "use the columns and all products of two columns"),
 }
@@ -49,6 +49,7 @@ EXPANSIONS = {
 MODELS = {
     **{choice.name: choice.home for choice in SOLVERS.values()},
     **dict.fromkeys(("FoldiakTrace", "IncrementalSFA", "OnlineGEV"), "biosfa.rivals"),
+    "GraphSFA": "biosfa.estimators",
     "HierarchicalSFA": "biosfa.hierarchy",
 }
 

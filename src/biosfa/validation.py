@@ -12,7 +12,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
 
 from biosfa.kernels.finite import all_finite
-from biosfa.typing import Arrays, FloatArray, IntArray
+from biosfa.typing import Arrays, Float64Array, FloatArray, IntArray
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -118,6 +118,22 @@ def check_positive(name: str, value: object, *, zero: bool = False) -> None:
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not (number and 0.0 <= value < np.inf and (zero or value > 0.0)):  # type: ignore[operator]
         raise ValueError(f"{name} must be a {'number of at least 0' if zero else 'positive number'}; got {value!r}")
+
+
+def checked_weights(name: str, weights: ArrayLike | None, n: int | None, what: str) -> Float64Array | None:
+    """Return weights as numbers; raise ValueError if there are not n of them, or if they cannot be weights."""
+    if weights is None:
+        return None
+    values: np.ndarray[Any, Any] = np.asarray(weights, dtype=np.float64)
+    if values.ndim != 1 or (n is not None and len(values) != n):
+        wanted = "" if n is None else f" of length {n}"
+        raise ValueError(f"{name} must be a list{wanted}, one number per {what}; got the shape {values.shape}")
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
+    if len(wrong):
+        raise ValueError(f"{name} must be finite and not negative; {what} {wrong[0]} has {values[wrong[0]]:g}")
+    if not values.any():
+        raise ValueError(f"all of {name} are zero: give at least one {what} a positive weight")
+    return values
 
 
 @contextmanager

@@ -10,14 +10,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from biosfa import SFA, BioSFA, CuBICA, LocalSFA, OfflineBioSFA, OnlineSFA, QuadraticExpansion, TimeEmbedding
+from biosfa import SFA, BioSFA, CuBICA, GraphSFA, LocalSFA, OfflineBioSFA, OnlineSFA, QuadraticExpansion, TimeEmbedding
 from biosfa.metrics import slowness
 from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
 
+NEIGHBOURS = "a sample that is given twice is its own neighbour in time: its weight is another thing"
 DROPS_ROWS = "the first rows of an episode have no delay vector and are dropped"
 
 
 def expected_failures(estimator):
+    if isinstance(estimator, SFA):
+        return {"check_sample_weight_equivalence_on_dense_data": NEIGHBOURS}
     if not isinstance(estimator, TimeEmbedding):
         return {}
     return {
@@ -28,10 +31,13 @@ def expected_failures(estimator):
     }
 
 
+@pytest.mark.filterwarnings("ignore::biosfa.RankDeficiencyWarning")  # checks of weights have few samples
 @parametrize_with_checks(
     [
         SFA(),
         SFA(n_components=1, expansion="quadratic"),
+        GraphSFA(),
+        GraphSFA(graph="serial"),
         BioSFA(),
         BioSFA(n_components=1, rule="reversible", expansion="quadratic"),
         BioSFA(rule="interneuron"),

@@ -80,10 +80,10 @@ def test_inspect_knows_the_unit_of_time(dated, X, command, tmp_path):
     command("fit", tmp_path / "x.csv", "-k", 1, "--time", "t", "--out", tmp_path / "m")
     (period,) = json.loads(command("inspect", tmp_path / "m", "--json").stdout)["periods"]
     lines = command("inspect", tmp_path / "m").stdout.splitlines()
-    (row,) = (line for line in lines if line.startswith("slow0"))
+    row = next(line for line in lines if line.startswith("slow0"))
     assert row.endswith(duration(30 * period) if dated else f"{30 * period:.4g}")
     assert f"timescales and periods are in samples, then in {'time' if dated else 'units of '}" in "\n".join(lines)
-    assert "noise shortens both" in lines[-1]
+    assert any("noise shortens both" in line for line in lines)
     command("fit", tmp_path / "x.csv", "-k", 1, "--columns", "a,b,c,d", "--out", tmp_path / "m")
     assert "timescales and periods are in samples" in command("inspect", tmp_path / "m").stdout.splitlines()
 

@@ -35,6 +35,14 @@ def fit(
     expand: Expand = None,
     delays: Delays = 1,
     lag: Annotated[int, typer.Option(min=1, help="With --solver exact: take differences over this many samples.")] = 1,
+    uneven: Annotated[
+        bool,
+        typer.Option(
+            "--uneven",
+            help="With --solver exact and --time: rows are not evenly spaced in time. Use derivatives with respect to "
+            "time; only steps longer than --max-step are gaps.",
+        ),
+    ] = False,
     epochs: Annotated[int, typer.Option(min=1, help="Number of passes over the input; not for --solver exact.")] = 1,
     seed: Seed = 0,
     checkpoint_every: CheckpointEvery = 30.0,
@@ -61,6 +69,7 @@ def fit(
             expand=expand and str(expand),
             delays=delays,
             lag=lag,
+            uneven=uneven,
             epochs=epochs,
             seed=seed,
             stream=StreamOptions(**given),
@@ -130,7 +139,7 @@ def plot(
     *,
     given: Given,
 ) -> None:
-    """Draw the slow features over time, their slowness compared with that of random input, and their weights.
+    """Draw the slow features over time, their slowness compared with that of random input, their patterns and weights.
 
     The picture shows the first 100,000 samples. The command reads its inputs in
     the same way as the fit. Options that you give here replace those of the fit.

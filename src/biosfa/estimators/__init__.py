@@ -3,7 +3,16 @@
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._bio_sfa import BioSFA
 from biosfa.estimators._cubica import CuBICA
-from biosfa.estimators._fitting import Episodes, Fitting, begin_stream, has_started, learn_chunk, reading_of
+from biosfa.estimators._fitting import (
+    Episodes,
+    Fitting,
+    begin_stream,
+    has_started,
+    input_names,
+    learn_chunk,
+    reading_of,
+)
+from biosfa.estimators._graph_sfa import GraphSFA
 from biosfa.estimators._loading import load, load_as, load_model
 from biosfa.estimators._local_sfa import LocalSFA
 from biosfa.estimators._memory import exact_memory
@@ -13,6 +22,7 @@ from biosfa.estimators._online_sfa import OnlineSFA
 from biosfa.estimators._persistence import check_same, decode, encode, state_arrays, to_model
 from biosfa.estimators._projection import Projection, check_columns
 from biosfa.estimators._sfa import SFA
+from biosfa.estimators._way_back import WayBack, pattern_correlations
 
 __all__ = [
     "SFA",
@@ -20,12 +30,14 @@ __all__ = [
     "CuBICA",
     "Episodes",
     "Fitting",
+    "GraphSFA",
     "LocalSFA",
     "NetworkEstimator",
     "OfflineBioSFA",
     "OnlineSFA",
     "Projection",
     "SlowFeatureEstimator",
+    "WayBack",
     "begin_stream",
     "check_columns",
     "check_same",
@@ -33,10 +45,12 @@ __all__ = [
     "encode",
     "exact_memory",
     "has_started",
+    "input_names",
     "learn_chunk",
     "load",
     "load_as",
     "load_model",
+    "pattern_correlations",
     "reading_of",
     "state_arrays",
     "to_model",

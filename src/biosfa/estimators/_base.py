@@ -11,21 +11,27 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa import metrics
-from biosfa.episodes import episode_lengths, episode_starts, rows_with_nan, without_missing
+from biosfa.episodes import episode_starts, rows_with_nan, without_missing
 from biosfa.estimators._fitting import Episodes, Fitting
 from biosfa.estimators._loading import load_as
 from biosfa.estimators._persistence import from_model, to_model
 from biosfa.estimators._projection import Projection, check_columns
+from biosfa.estimators._scoring import mean_slowness
 from biosfa.exceptions import DivergenceError, ShortEpisodeWarning
 from biosfa.io import Chunk, Position, Reading, Stream
 from biosfa.io.model_file import Model, write_model
 from biosfa.registry import EXPANSIONS
 from biosfa.signal import Reduction, SignalPath, delayed_names
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
-from biosfa.validation import FLOATS, check_choice, check_count, check_samples, keep_index, unchanged_on_error
-
-ROUNDING = 64.0  # a feature that varies by less than this, times its size and the precision, counts as constant
+from biosfa.validation import (
+    FLOATS,
+    check_choice,
+    check_count,
+    check_samples,
+    checked_weights,
+    keep_index,
+    unchanged_on_error,
+)
 
 
 class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -110,13 +116,23 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if stream.named:
             self.feature_names_in_ = np.asarray(stream.feature_names, dtype=object)
 
-    def _partial_fit(self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None, **learning: Any) -> Self:
+    def _partial_fit(
+        self,
+        X: ArrayLike,
+        lengths: ArrayLike | None,
+        starts: ArrayLike | None,
+        sample_weight: ArrayLike | None = None,
+        **learning: Any,
+    ) -> Self:
         """Learn from another chunk. If that fails, the state stays as it was."""
         if isinstance(X, Chunk):  # a chunk says where its episodes begin
             X, starts = X.samples, X.starts
         with unchanged_on_error(self, DivergenceError):
             self._check_parameters()
-            rows, begins = self._next_rows(X, lengths, starts)
+            rows, begins, kept = self._next_rows(X, lengths, starts)
+            if sample_weight is not None:
+                weights = checked_weights("sample_weight", sample_weight, len(kept), "sample")
+                learning["weights"] = weights if weights is None else weights[kept]
             self._learn_rows(rows, begins, **learning)
         if lengths is not None:
             self.end_episode()
@@ -182,8 +198,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def _next_rows(
         self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None
-    ) -> tuple[FloatArray, BoolArray]:
-        """Return the checked rows of a chunk without the missing ones, and which of them begin an episode."""
+    ) -> tuple[FloatArray, BoolArray, BoolArray]:
+        """Return the checked rows of a chunk without the missing ones, which begin an episode, and which were kept."""
         first = not self._started
         samples = check_samples(self, X, reset=first, allow_nan=self.missing == "break")
         if first and not self._gap:  # all rows of earlier chunks may have been missing
@@ -195,16 +211,14 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             if lengths is not None or given.shape != (len(samples),) or given.dtype != np.bool_:
                 raise ValueError("starts must be an array of booleans, one per row, and cannot be used with lengths")
             begins |= given
-        missing = self._find_missing(samples)
+        missing, nothing = self._find_missing(samples), np.zeros(len(samples), np.bool_)
         if missing is None and not self._gap:
-            return samples, begins
-        rest = without_missing(
-            samples, begins, np.zeros(len(samples), np.bool_) if missing is None else missing, broken=self._gap
-        )
+            return samples, begins, ~nothing
+        rest = without_missing(samples, begins, nothing if missing is None else missing, broken=self._gap)
         self._gap = rest.broken
         self.n_skipped_ += len(samples) - len(rest.samples)
         self.n_broken_pairs_ += rest.n_broken
-        return rest.samples, rest.starts
+        return rest.samples, rest.starts, rest.kept
 
     def _find_missing(self, samples: FloatArray) -> BoolArray | None:
         """Return which rows contain a NaN; None if no row does."""
@@ -355,17 +369,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             If a feature is constant on X, so that its slowness is not defined.
         """
         Y = np.asarray(self.transform(X, lengths=lengths))
-        cut = [len(Y)] if lengths is None else [max(0, int(n) - self.n_delays + 1) for n in np.asarray(lengths)]
-        starts = episode_starts(len(Y), [n for n in cut if n > 0], open_episode=False)
-        rest = without_missing(Y, starts, rows_with_nan(Y), broken=False)
-        spread = np.ptp(rest.samples, axis=0) if len(rest.samples) else np.zeros(Y.shape[1])
-        rounding = ROUNDING * float(np.finfo(Y.dtype).eps)
-        if not (spread > rounding * np.abs(rest.samples).max(initial=0.0, axis=0)).all():
-            raise ValueError("the features do not vary on X, so they have no slowness: give more varied samples")
-        lag, sizes = getattr(self, "lag", 1), episode_lengths(rest.starts)
-        if not (sizes > lag).any():
-            raise ValueError(f"X has no two samples {lag} apart in one episode: give longer episodes")
-        return -float(np.mean(metrics.slowness(rest.samples, lengths=sizes, lag=lag)))
+        return -mean_slowness(Y, lengths, n_delays=self.n_delays, lag=getattr(self, "lag", 1))
 
     @property
     def _n_features_out(self) -> int:

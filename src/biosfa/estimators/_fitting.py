@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 from biosfa.episodes import episode_starts, without_missing
 from biosfa.estimators._memory import check_pca_memory
 from biosfa.estimators._monotone import Monotone
+from biosfa.estimators._uneven import check_uneven, with_times
 from biosfa.exceptions import DivergenceError
-from biosfa.io import Chunk, Position, Reading, Stream
+from biosfa.io import Chunk, Position, Reading, Stream, to_seconds
 from biosfa.kernels.exact import Moments
 from biosfa.signal import Reduction
 from biosfa.typing import Arrays, BoolArray
-from biosfa.validation import check_samples, checked_array, unchanged_on_error
+from biosfa.validation import check_samples, checked_array, checked_weights, unchanged_on_error
 
 if TYPE_CHECKING:
     from biosfa.estimators._base import SlowFeatureEstimator
@@ -76,21 +77,39 @@ class Fitting:
         estimator: "SlowFeatureEstimator",
         X: "ArrayLike | Stream",
         lengths: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        time: ArrayLike | bool | None = None,
         **learning: Any,
     ) -> Self:
-        """Check parameters and input, and return the fit of an estimator to an array or a stream, not yet begun."""
+        """Check parameters and input, and return the fit of an estimator to an array or a stream, not yet begun.
+
+        ``time`` and ``sample_weight`` are for estimators that can learn from samples at uneven times or with weights.
+        """
         estimator._check_parameters()
+        uneven = time is not None and time is not False
+        if uneven:
+            check_uneven(estimator, X, time, sample_weight)
         if not isinstance(X, Stream):
             estimator.__dict__.pop("_reading", None)
-            return cls(estimator, _checked(estimator, X, lengths), **learning)
+            whole = _checked(estimator, X, lengths, time if uneven else None)
+            if sample_weight is not None:
+                weights = checked_weights("sample_weight", sample_weight, whole.chunk.n_rows, "sample")
+                learning["weights"] = weights if weights is None else weights[whole.chunk.rows]
+            return cls(estimator, whole, uneven=uneven, **learning)
         if lengths is not None:
             raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
+        if sample_weight is not None:
+            raise ValueError("sample_weight cannot be used with a stream: use partial_fit(chunk, sample_weight=...)")
         estimator._adopt(X)
-        return cls(estimator, X, **learning)
+        return cls(estimator, X, uneven=uneven, **learning)
 
-    def __init__(self, estimator: "SlowFeatureEstimator", source: SampleSource, **learning: Any) -> None:
+    def __init__(
+        self, estimator: "SlowFeatureEstimator", source: SampleSource, *, uneven: bool = False, **learning: Any
+    ) -> None:
         self._estimator = estimator
         self._source = source
+        self._uneven = uneven  # whether the estimator needs the times of the samples
         self._learning = learning
         self.position: Position | None = None  # in the present pass
         self.end = Position()  # of the last pass
@@ -138,7 +157,7 @@ class Fitting:
                 if self._moments is None:
                     check_pca_memory(chunk.samples.shape[1])
                     self._moments = Moments(chunk.samples.shape[1])
-                self._moments.add_samples(chunk.samples)
+                self._moments.add_samples(chunk.samples, self._learning.get("weights"))
                 yield chunk
             if self._moments is not None:
                 self._reduction = Reduction.of(self._moments, pca)
@@ -148,7 +167,7 @@ class Fitting:
                 if not self.begun:
                     self._estimator._start(chunk.samples, chunk.starts, self._reduction)
                     self.begun = True
-                self._estimator._learn(chunk.samples, chunk.starts, **self._learning)
+                self._estimator._learn(chunk.samples, chunk.starts, **self._learning_from(chunk))
                 if self.epoch == 0:
                     self.episodes.add(chunk.starts)
                     self._monotone.add(chunk.samples)
@@ -162,6 +181,12 @@ class Fitting:
         yield None
         names = input_names(self._estimator)
         self._estimator._finish(self.end, self.episodes, [names[i] for i in self._monotone.columns()])
+
+    def _learning_from(self, chunk: Chunk) -> dict[str, Any]:
+        """Return the arguments of the estimator for a chunk, beside its samples."""
+        if not self._uneven or chunk.times is None:
+            return self._learning
+        return {**self._learning, "times": to_seconds(chunk.times)[chunk.rows], "time_unit": chunk.position.step}
 
     def _chunks(self) -> Iterator[Chunk]:
         """Yield the rest of a pass, without chunks in which all rows are missing."""
@@ -223,17 +248,21 @@ class Fitting:
         return self
 
 
-def _checked(estimator: "SlowFeatureEstimator", X: ArrayLike, lengths: ArrayLike | None) -> Whole:
+def _checked(
+    estimator: "SlowFeatureEstimator", X: ArrayLike, lengths: ArrayLike | None, time: ArrayLike | bool | None
+) -> Whole:
     """Return an array as a source, after checking it."""
     samples = check_samples(estimator, X, reset=True, min_samples=2, allow_nan=estimator.missing == "break")
     starts = episode_starts(len(samples), lengths, open_episode=False)
     missing = estimator._find_missing(samples)
     if missing is None:
-        return Whole(Chunk(samples, starts, None, Position(n_rows=len(samples))))
-    rest = without_missing(samples, starts, missing, broken=False)
-    n_skipped = len(samples) - len(rest.samples)
-    position = Position(n_rows=len(samples), n_skipped=n_skipped, n_broken=rest.n_broken)
-    return Whole(Chunk(rest.samples, rest.starts, rest.kept, position))
+        chunk = Chunk(samples, starts, None, Position(n_rows=len(samples)))
+    else:
+        rest = without_missing(samples, starts, missing, broken=False)
+        n_skipped = len(samples) - len(rest.samples)
+        position = Position(n_rows=len(samples), n_skipped=n_skipped, n_broken=rest.n_broken)
+        chunk = Chunk(rest.samples, rest.starts, rest.kept, position)
+    return Whole(chunk if time is None else with_times(chunk, time))
 
 
 def input_names(estimator: "SlowFeatureEstimator") -> list[str]:

@@ -14,6 +14,7 @@ from biosfa.episodes import episode_starts
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
+from biosfa.estimators._way_back import Joint, WayBack
 from biosfa.exceptions import DivergenceError
 from biosfa.io import Position, Stream
 from biosfa.kernels.local import Mode, Rule
@@ -29,14 +30,14 @@ from biosfa.learning import (
     look,
     pairs_kept,
 )
-from biosfa.signal import Plan
+from biosfa.signal import Plan, begins_with_input
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.validation import FLOATS, check_choice, check_count, check_positive, check_samples, unchanged_on_error
 
 SHORTEST_WINDOW = 10  # smallest number of samples over which an average is useful
 
 
-class NetworkEstimator(SlowFeatureEstimator):
+class NetworkEstimator(WayBack, SlowFeatureEstimator):
     """Base class of the estimators that learn online with a network."""
 
     n_components: int
@@ -318,6 +319,15 @@ class NetworkEstimator(SlowFeatureEstimator):
         self._network = network
         pairs = Pairs(network.k, self._n_columns(), network.n_streams, dtype, network.mode.window)
         self._gauge = Gauge(network, pairs)
+
+    def _joint(self) -> Joint:
+        """Return covariances from the stored pairs of recent samples."""
+        X = self._gauge.pairs.recent(self._network.n_updates).astype(np.float64)
+        Y = self._gauge.expanded(self._signal.expand) @ self.components_.T
+        n = self._n_columns()
+        mean = self.mean_[:n] if begins_with_input(self._signal.transformer) else X.mean(axis=0)
+        X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+        return Joint(mean, columns=X.T @ X / len(X), with_columns=Y.T @ X / len(X), features=Y.T @ Y / len(Y))
 
     def _n_columns(self) -> int:
         """Return the number of columns before the expansion."""

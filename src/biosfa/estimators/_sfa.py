@@ -1,29 +1,30 @@
 """Exact slow feature analysis, from moments that are summed over a stream."""
 
-import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
-from biosfa.estimators._base import SlowFeatureEstimator
+from biosfa.estimators._exact import ExactEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
-from biosfa.estimators._memory import check_memory
-from biosfa.exceptions import ConditioningWarning, RankDeficiencyWarning
+from biosfa.graphs import Graph, as_graph
 from biosfa.io import Position, Stream
-from biosfa.kernels.exact import Moments, accumulate, block_rows, dependent_columns, redundant_columns, slow_directions
-from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
-from biosfa.validation import check_count, check_positive, checked_array
-from biosfa.wording import counted, listed
+from biosfa.kernels.exact import Moments, Tail, accumulate, accumulate_uneven, block_rows
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
+from biosfa.validation import (
+    check_count,
+    check_positive,
+    check_samples,
+    checked_array,
+    checked_weights,
+    unchanged_on_error,
+)
 
-# Condition number of the correlations from which on the loss of digits is worth a warning.
-ILL_CONDITIONED = 1e11
 
-
-class SFA(SlowFeatureEstimator):
+class SFA(ExactEstimator):
     """Exact slow feature analysis: the projections of a signal that vary most slowly.
 
     It solves a generalized eigenproblem: minimise tr VᵀC_ẋẋV subject to VᵀC_xxV = I (Wiskott & Sejnowski 2002). The
@@ -62,6 +63,9 @@ class SFA(SlowFeatureEstimator):
         positive.
     delta_values_ : array of shape (n_components,)
         Slowness δ of each feature: the mean square of its difference, divided by its variance.
+    patterns_ : array of shape (n_components, n_features_in_ * n_delays)
+        Covariance of each feature with each input column: what the feature looks like in the sensors. With delays, the
+        newest samples come first. :attr:`components_` also cancel noise, so they do not show this.
     timescales_ : array of shape (n_components,)
         −lag/ln(1 − δ/2), the correlation time of a feature whose correlation decays exponentially; NaN where δ ≥ 2. For
         a smooth feature this time is far too long: use :func:`biosfa.metrics.periods`.
@@ -71,6 +75,8 @@ class SFA(SlowFeatureEstimator):
         Numerical rank of the expanded signal. If it is below m, the pseudo-inverse is used.
     redundant_features_ : array of int
         Columns of the expanded signal that are constant, or linear combinations of the other columns.
+    time_unit_ : float or None
+        Median step in time, in seconds if times are dates: the unit of time of δ. None if :meth:`fit` got no times.
     n_samples_seen_ : int
         Number of samples of the expanded signal seen so far.
     n_skipped_ : int
@@ -102,11 +108,10 @@ class SFA(SlowFeatureEstimator):
     1.0
     """
 
-    _structural = (*SlowFeatureEstimator._structural, "lag")
+    _structural = (*ExactEstimator._structural, "lag")
 
-    _moments: Moments  # never changed in place: learning assigns new ones
-    _tail: FloatArray
-    _solution: "Solution | None" = None  # may belong to older moments
+    _tail: Tail
+    time_unit_: float | None = None
 
     def __init__(
         self,
@@ -127,14 +132,15 @@ class SFA(SlowFeatureEstimator):
         self.ridge = ridge
         self.missing = missing
 
-    def set_params(self, **parameters: Any) -> Self:
-        """Set parameters. A new ``ridge`` takes effect when the features are next read."""
-        super().set_params(**parameters)
-        if "ridge" in parameters:
-            self._solution = None
-        return self
-
-    def fit(self, X: ArrayLike | Stream, y: object = None, *, lengths: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike | Stream,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        time: ArrayLike | bool | None = None,
+    ) -> Self:
         """Discard what was learned before, then learn from X.
 
         Parameters
@@ -145,6 +151,14 @@ class SFA(SlowFeatureEstimator):
         lengths : array-like of int, optional
             Number of rows of each episode in X. No difference is taken across their boundaries. By default X is one
             episode.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights v of the samples. The pair of the samples t and t + lag has the weight √(v_t v_{t+lag}). A delay
+            vector has the weight of its newest sample. By default all weights are 1.
+        time : array-like of shape (n_samples,), or True, optional
+            Times of samples that are not evenly spaced: numbers, dates or durations that increase within each episode.
+            Differences are then derivatives with respect to time, and means are integrals over it. The unit of time is
+            the median step. For a stream, True takes the times of the stream, which must have been opened with
+            ``max_step``. By default samples are evenly spaced.
 
         Returns
         -------
@@ -166,7 +180,7 @@ class SFA(SlowFeatureEstimator):
         MemoryError
             If the matrices do not fit into memory. The message says how large they are.
         """
-        return self._fit(X, lengths)
+        return self._fit(X, lengths, sample_weight=sample_weight, time=time)
 
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self._moments.n_pairs == 0:
@@ -174,21 +188,21 @@ class SFA(SlowFeatureEstimator):
                 f"X has no two samples {self.lag} apart in one episode: its episodes are too short for "
                 f"lag={self.lag}, n_delays={self.n_delays}"
             )
-        solution = self._solved()
-        if not len(solution.components):
-            raise ValueError(
-                f"n_components={self.n_components or 1} exceeds the rank {solution.rank} of the (expanded) input: "
-                "ask for fewer components, or give more varied samples"
-            )
-        self._warn_of_rank(solution)
-        self._warn_of_condition(solution)
+        self._check_features(stacklevel=6)
         variance, change = np.diag(self._moments.covariance), np.diag(self._moments.difference_covariance)
-        slow = as_slow_as_ramps(variance, change / self.lag**2, self._moments.n_samples)
+        length = self._moments.n_samples if self.time_unit_ is None else int(self._moments.weight)
+        slow = as_slow_as_ramps(variance, change / self.lag**2, length)
         warn_of_give_aways(counters, self.expanded_feature_names()[slow], stacklevel=6)
         super()._finish(position, episodes, counters)
 
     def partial_fit(
-        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, starts: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        starts: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Learn from another chunk of any size.
 
@@ -204,12 +218,113 @@ class SFA(SlowFeatureEstimator):
             X. By default X continues the current episode.
         starts : array-like of bool, optional
             Which rows begin an episode, in place of ``lengths``. The last episode stays open.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples, as for :meth:`fit`.
 
         Returns
         -------
         self
         """
-        return self._partial_fit(X, lengths, starts)
+        if self.time_unit_ is not None:
+            raise ValueError("this model was fitted with time, and cannot continue without: call fit to start over")
+        return self._partial_fit(X, lengths, starts, sample_weight=sample_weight)
+
+    def fit_pairs(
+        self,
+        X: ArrayLike,
+        pairs: ArrayLike | Graph,
+        *,
+        weights: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Discard what was learned before, then learn which features are similar within pairs of samples.
+
+        The order of the samples does not matter. A time series is the special case of the pairs (t, t + 1).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        pairs : array-like of shape (n_pairs, 2), or Graph
+            Row (i, j) says that the features of X[i] and X[j] should be similar. Or a graph, see :mod:`biosfa.graphs`.
+        weights : array-like of shape (n_pairs,), optional
+            Weights of the pairs. By default 1.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples in the mean and the variance. By default 1, or the weights of the graph.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from biosfa import SFA
+        >>> rng = np.random.default_rng(0)
+        >>> place, noise = rng.standard_normal((2, 100, 1))
+        >>> twice = np.concatenate([np.hstack([place, noise]), np.hstack([place, -noise])])  # each place seen twice
+        >>> pairs = np.column_stack([np.arange(100), np.arange(100, 200)])
+        >>> SFA(1).fit_pairs(twice, pairs).components_.round(1) + 0.0
+        array([[1., 0.]])
+        """
+        with unchanged_on_error(self):
+            self._check_parameters()
+            self._check_without_time("fit_pairs")
+            samples = check_samples(self, X, reset=True, min_samples=2, allow_nan=self.missing == "break")
+            graph = as_graph(pairs, weights, sample_weight)
+            graph.check(len(samples))
+            self.n_skipped_, self.n_broken_pairs_ = 0, 0
+            missing = self._find_missing(samples)
+            if missing is not None:
+                n_edges = len(graph.edges)
+                samples, graph = samples[~missing], graph.among(~missing)
+                self.n_skipped_, self.n_broken_pairs_ = int(missing.sum()), n_edges - len(graph.edges)
+            self._fit_graph(samples, graph, stacklevel=3)
+        return self
+
+    def partial_fit_pairs(self, X_from: ArrayLike, X_to: ArrayLike, weights: ArrayLike | None = None) -> Self:
+        """Learn from more pairs of samples, for streams of pairs.
+
+        Both samples of a pair count in the mean and the variance, each with the weight of the pair.
+
+        Parameters
+        ----------
+        X_from, X_to : array-like of shape (n_pairs, n_features)
+            The features of row i of ``X_from`` and of row i of ``X_to`` should be similar.
+        weights : array-like of shape (n_pairs,), optional
+            Weights of the pairs. By default 1.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_error(self):
+            self._check_parameters()
+            self._check_without_time("partial_fit_pairs")
+            first = check_samples(self, X_from, reset=not self._started)
+            second = check_samples(self, X_to, reset=False)
+            if len(first) != len(second):
+                raise ValueError(f"X_from has {len(first)} rows and X_to has {len(second)}: give one row per pair each")
+            gamma = checked_weights("weights", weights, len(first), "pair")
+            each = np.arange(len(first))
+            both = None if gamma is None else np.concatenate([gamma, gamma])
+            graph = Graph(np.column_stack([each, each + len(first)]), gamma, sample_weight=both)
+            samples = np.concatenate([first, second])
+            if not self._started:
+                self.n_skipped_, self.n_broken_pairs_ = 0, 0
+                self._start(samples, np.arange(len(samples)) == 0)
+            self._check_unchanged()
+            self.end_episode()
+            self._moments, self._solution = self._moments.merged(self._moments_of(samples, graph)), None
+        return self
+
+    def _check_without_time(self, method: str) -> None:
+        """Raise ValueError if a parameter only makes sense for samples in order of time."""
+        for name in ("lag", "n_delays"):
+            if getattr(self, name) != 1:
+                raise ValueError(f"{method} needs {name}=1, because its samples have no order in time")
+        if method == "partial_fit_pairs" and self.time_unit_ is not None:
+            raise ValueError("this model was fitted with time, and cannot continue without: call fit to start over")
 
     def merge(self, other: "SFA") -> Self:
         """Add the samples that another SFA with the same settings has seen, as if this one had seen them too.
@@ -236,38 +351,13 @@ class SFA(SlowFeatureEstimator):
                 "only models of the same input, lag, n_delays and expansion can be merged; (n_features, lag, n_delays, "
                 f"expansion) are {mine} for this model and {theirs} for the other"
             )
-        self._moments, self._solution = self._moments.merged(other._moments), None
+        if (self.time_unit_ is None) != (other.time_unit_ is None):
+            raise ValueError("one model was fitted with time and the other without: fit both in the same way")
+        theirs_seen = other._moments
+        if self.time_unit_ is not None and other.time_unit_ is not None:
+            theirs_seen = theirs_seen.in_time_unit(other.time_unit_ / self.time_unit_)
+        self._moments, self._solution = self._moments.merged(theirs_seen), None
         return self
-
-    @property
-    def components_(self) -> Float64Array:
-        """Directions in the expanded signal, the slowest first."""
-        return self._features_found().components
-
-    @property
-    def delta_values_(self) -> Float64Array:
-        """Slowness δ of the features."""
-        return self._features_found().delta_values
-
-    @property
-    def rank_(self) -> int:
-        """Numerical rank of the expanded signal."""
-        return self._solved().rank
-
-    @property
-    def redundant_features_(self) -> IntArray:
-        """Columns that are constant, or linear combinations of the other columns."""
-        return self._solved().redundant_features
-
-    @property
-    def mean_(self) -> Float64Array:
-        """Mean of the expanded signal."""
-        return self._moments.mean.copy()
-
-    @property
-    def n_samples_seen_(self) -> int:
-        """Number of samples of the expanded signal seen so far."""
-        return self._moments.n_samples
 
     @property
     def timescales_(self) -> Float64Array:
@@ -276,167 +366,64 @@ class SFA(SlowFeatureEstimator):
 
     def _break_episode(self) -> None:
         if self._started:
-            self._tail = self._tail[:0]
+            self._tail = Tail.empty(self._signal.n_features_out)
         super()._break_episode()
 
     def _rows_needed(self) -> int:
         return self.n_delays + self.lag
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return self._started and len(self._solved().components) > 0
-
     def _check_parameters(self) -> None:
-        self._check_signal_parameters()
+        super()._check_parameters()
         check_count("lag", self.lag)
-        if self.n_components is not None:
-            check_count("n_components", self.n_components)
-        check_positive("ridge", self.ridge, zero=True)
 
     def _reset(self, *, dtype: DTypeLike, n_streams: int) -> None:
-        m = self._signal.n_features_out
-        check_memory(m)
-        self._moments = Moments(m)
-        self._tail = np.empty((0, m))
-        self._solution = None
+        super()._reset(dtype=dtype, n_streams=n_streams)
+        self._tail = Tail.empty(self._signal.n_features_out)
+        self.time_unit_ = None
 
-    def _learn(self, X: FloatArray, starts: BoolArray) -> None:
+    def _learn(
+        self,
+        X: FloatArray,
+        starts: BoolArray,
+        weights: Float64Array | None = None,
+        times: Float64Array | None = None,
+        time_unit: float | None = None,
+    ) -> None:
         rows = self._signal.reduce(X)
         plan = self._signal.plan(rows, starts, continued=True)
+        if weights is not None and plan.index is not None:
+            weights = weights[plan.index - (len(plan.rows) - len(rows))]
+        if self.time_unit_ is None:
+            self.time_unit_ = time_unit
         seen, tail = Moments(self._moments.n_features), self._tail
         for x, piece in self._signal.pieces(plan, at_least=block_rows(self._moments.n_features)):
-            tail = accumulate(seen, x, plan.starts[piece], self.lag, tail)
+            begins, own = plan.starts[piece], None if weights is None else weights[piece]
+            if times is None or self.time_unit_ is None:
+                tail = accumulate(seen, x, begins, self.lag, tail, own)
+            else:
+                tail = accumulate_uneven(seen, x, begins, times[piece] / self.time_unit_, tail)
         self._moments, self._solution = self._moments.merged(seen), None
         self._tail = tail
         self._signal.remember(rows, starts)
         self._open = True
 
-    def _features_found(self) -> "Solution":
-        solution = self._solved() if self._started else None
-        if solution is None or not len(solution.components):
-            raise AttributeError("there are no features yet: there were too few samples, or their rank is too low")
-        return solution
-
-    def _solved(self) -> "Solution":
-        """Return the solution for the present moments, which is computed once per change.
-
-        One assignment publishes it, so that several threads may read: all of them find the same numbers.
-        """
-        solution, moments = self._solution, self._moments
-        if solution is None or solution.moments is not moments:
-            solution = self._solve(moments)
-            self._solution = solution
-        return solution
-
-    def _map(self) -> tuple[Float64Array, Float64Array]:
-        solution = self._features_found()  # read once: another thread may learn meanwhile
-        return solution.moments.mean, solution.components
-
-    def _solve(self, moments: Moments) -> "Solution":
-        """Return the features for some moments; none if there are too few samples or the rank is too low."""
-        m = moments.n_features
-        if moments.n_pairs == 0:
-            return Solution.of(moments, np.empty((0, m)), np.empty(0), 0, np.arange(m))
-        C_xx, C_dot = moments.covariance, moments.difference_covariance
-        variance = np.diag(C_xx)
-        noise = np.where(variance > 0.0, self.ridge * variance.mean(), 0.0)
-        np.fill_diagonal(C_xx, variance + noise)
-        np.fill_diagonal(C_dot, np.diag(C_dot) + 2.0 * noise)  # the difference of white noise has twice its variance
-        wanted = self._fixed["n_components"]
-        found = slow_directions(C_xx, C_dot, n_components=wanted)
-        enough = 0 < (wanted or 1) <= found.rank
-        kept = len(found.directions) if enough else 0
-        redundant = redundant_columns(C_xx, found.rank)
-        solution = Solution.of(moments, found.directions[:kept], found.delta_values[:kept], found.rank, redundant)
-        return solution._replace(condition=found.condition)
-
-    def _warn_of_rank(self, solution: "Solution") -> None:
-        m, n = self._moments.n_features, self._moments.n_samples
-        if solution.rank == m:
-            return
-        names = self.expanded_feature_names()
-        constant = np.diag(self._moments.scatter) == 0.0
-        said = [f"{listed(names[constant])}: constant"] if constant.any() else []
-        if n <= m:
-            said.append(f"there are only {n} samples")
-        elif m - np.count_nonzero(constant) > solution.rank:
-            involved = dependent_columns(self._moments.covariance, solution.rank)
-            redundant = np.setdiff1d(solution.redundant_features, np.flatnonzero(constant))
-            said.append(f"{listed(names[redundant])}: linear combinations among {listed(names[involved])}")
-        warnings.warn(
-            f"the (expanded) input has {m} columns but rank {solution.rank} ({'; '.join(said)}). "
-            "The features are computed with the pseudo-inverse",
-            RankDeficiencyWarning,
-            stacklevel=6,
-        )
-
-    def _warn_of_condition(self, solution: "Solution") -> None:
-        if solution.condition < ILL_CONDITIONED:
-            return
-        digits = max(0, int(-np.log10(np.finfo(np.float64).eps * solution.condition)))
-        warnings.warn(
-            f"the (expanded) columns are close to linear dependence (condition number {solution.condition:.0e}): the "
-            f"features are accurate to about {counted(digits, 'digit')}. Leave out columns that nearly depend on "
-            "others, reduce them with pca=N (--pca N), or use ridge=1e-9",
-            ConditioningWarning,
-            stacklevel=6,
-        )
-
-    def _least_state(self, n_features: int, n_streams: int) -> int:
-        return 2 * n_features**2  # scatter and difference
-
     def _scalars(self) -> dict[str, Any]:
-        return {"n_samples": self._moments.n_samples, "n_pairs": self._moments.n_pairs}
+        tail = self._tail
+        clock = {name: None if np.isnan(value) else value for name, value in (("time", tail.time), ("step", tail.step))}
+        return {**super()._scalars(), "time_unit": self.time_unit_, "clock": clock}
 
     def _arrays(self) -> Arrays:
-        return {**{f"moments.{name}": array for name, array in self._moments.arrays().items()}, "tail": self._tail}
-
-    def _published(self) -> Arrays:
-        solution = self._solved()
-        if not len(solution.components):
-            return {}
-        return {
-            **super()._published(),
-            "delta_values": solution.delta_values,
-            "redundant_features": solution.redundant_features,
-        }
+        weights = {} if self._tail.weights is None else {"tail_weights": self._tail.weights}
+        return {**super()._arrays(), "tail": self._tail.rows, **weights}
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
-        m = self._signal.n_features_out
-        shapes = {"mean": (m,), "scatter": (m, m), "difference": (m, m)}
-        self._moments = Moments.of(
-            {name: checked_array(f"moments.{name}", arrays, shape) for name, shape in shapes.items()},
-            int(scalars["n_samples"]),
-            int(scalars["n_pairs"]),
-        )
-        self._tail = checked_array("tail", arrays, (len(arrays["tail"]), m))
-        self._solution = None
-        if published:
-            redundant = published["redundant_features"]
-            if redundant.ndim != 1 or redundant.dtype != np.int64 or not set(redundant.tolist()) <= set(range(m)):
-                raise ValueError("redundant_features are not numbers of columns")
-            k = self.n_components or m - len(redundant)
-            components, delta = (
-                checked_array("components", published, (k, m)),
-                checked_array("delta_values", published, (k,)),
-            )
-            self._solution = Solution.of(self._moments, components, delta, m - len(redundant), redundant)
-
-
-class Solution(NamedTuple):
-    """The slow features for some moments. Its arrays are read-only."""
-
-    moments: Moments  # from which it was solved
-    components: Float64Array  # no rows if there are too few samples
-    delta_values: Float64Array
-    rank: int
-    redundant_features: IntArray
-    condition: float = 1.0  # of the correlations
-
-    @classmethod
-    def of(
-        cls, moments: Moments, components: Float64Array, delta_values: Float64Array, rank: int, redundant: IntArray
-    ) -> "Solution":
-        """Return a solution whose arrays are read-only."""
-        for array in (components, delta_values, redundant):
-            array.setflags(write=False)
-        return cls(moments, components, delta_values, rank, redundant)
+        super()._restore(scalars, arrays, published)
+        n = len(arrays["tail"])
+        rows = checked_array("tail", arrays, (n, self._signal.n_features_out))
+        weights = checked_array("tail_weights", arrays, (n,)) if "tail_weights" in arrays else None
+        clock = scalars.get("clock", {})  # files of 0.2 have none
+        time, step = (np.nan if clock.get(name) is None else float(clock[name]) for name in ("time", "step"))
+        unit = scalars.get("time_unit")
+        if unit is not None:
+            check_positive("time_unit", unit)
+        self._tail, self.time_unit_ = Tail(rows, weights, time, step), unit

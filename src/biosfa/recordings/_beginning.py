@@ -8,7 +8,7 @@ import numpy as np
 from biosfa.exceptions import InputError
 from biosfa.io import Chunk, Stream
 from biosfa.presentation.progress import Progress
-from biosfa.typing import BoolArray, FloatArray
+from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 ROWS = 100_000  # samples that are used
 FEWEST = 10  # samples that are needed
@@ -22,6 +22,13 @@ class Beginning:
     starts: BoolArray  # which samples begin an episode
     places: np.ndarray[Any, Any]  # the time of each sample; or the number of its row, missing rows included
     axis: str  # what the places are
+
+    def seconds(self) -> Float64Array:
+        """Return the places as numbers: dates in seconds since the first sample."""
+        if self.places.dtype.kind != "M":
+            return self.places.astype(np.float64)
+        seconds: Float64Array = (self.places - self.places[0]).astype(np.int64) * 1e-9
+        return seconds
 
     def first(self, n: int) -> Self:
         """Return the first n samples."""

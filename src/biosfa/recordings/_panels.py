@@ -1,10 +1,11 @@
-"""The parts of the picture of a recording: features over time, slowness, weights."""
+"""The parts of the picture of a recording: features over time, slowness, patterns and weights."""
 
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.image import AxesImage
 
 from biosfa.presentation.style import COLORS
 from biosfa.typing import BoolArray, Float64Array, FloatArray
@@ -61,24 +62,38 @@ def draw_slowness(
     _integers(axes, len(delta))
 
 
-def draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array, real: BoolArray) -> None:
-    """Draw the weights of the columns that matter most to the features that are slower than chance."""
+def draw_patterns(axes: Axes, names: np.ndarray[Any, Any], correlations: Float64Array, real: BoolArray) -> None:
+    """Draw the correlation of each feature with the columns: what the feature looks like in the sensors."""
+    title = "patterns: what the feature shows\n(correlation with the column)"
+    _draw_columns(axes, names, correlations, real, title=title)
+
+
+def draw_weights(axes: Axes, names: np.ndarray[Any, Any], weights: Float64Array, real: BoolArray) -> AxesImage:
+    """Draw the weights of the columns, relative to the largest of each feature: what computes the feature."""
     largest = np.abs(weights).max(axis=1, keepdims=True)
     shares = weights / np.where(largest > 0.0, largest, 1.0)
-    weight = np.abs(shares[real] if real.any() else shares).max(axis=0)
-    strongest = np.sort(np.argsort(-weight, kind="stable")[:COLUMNS])
+    title = "weights: what computes the feature\n(× spread; the largest is 1)"
+    return _draw_columns(axes, names, shares, real, title=title)
+
+
+def _draw_columns(
+    axes: Axes, names: np.ndarray[Any, Any], values: Float64Array, real: BoolArray, *, title: str
+) -> AxesImage:
+    """Draw one value per feature and column, for the columns that matter most to features slower than chance."""
+    matters = np.abs(values[real] if real.any() else values).max(axis=0)
+    strongest = np.sort(np.argsort(-matters, kind="stable")[:COLUMNS])
     image = axes.imshow(
-        shares[:, strongest].T, aspect="auto", cmap="RdBu_r", vmin=-1.0, vmax=1.0, interpolation="nearest"
+        values[:, strongest].T, aspect="auto", cmap="RdBu_r", vmin=-1.0, vmax=1.0, interpolation="nearest"
     )
     # names may have dollar signs in them, but are not formulas
     labels, size = [printable(name) for name in names[strongest]], max(4.5, min(8.0, 160 / len(strongest)))
     axes.set_yticks(range(len(strongest)), labels, fontsize=size, parse_math=False)
-    which = f", {COLUMNS} of {len(names):,} columns" if len(strongest) < len(names) else ""
-    axes.set(xlabel="feature", title=f"weight × spread of the column{which}; the largest is 1", aspect="auto")
+    which = f"\n({COLUMNS} of {len(names):,} columns)" if len(strongest) < len(names) else ""
+    axes.set(xlabel="feature", title=f"{title}{which}", aspect="auto")
     axes.title.set_fontsize(8)
-    _integers(axes, len(weights))
+    _integers(axes, len(values))
     axes.spines[:].set_visible(False)
-    axes.figure.colorbar(image, ax=axes, shrink=0.8)
+    return image
 
 
 def _integers(axes: Axes, n_features: int) -> None:

@@ -1,19 +1,31 @@
 """Describes a model file, for people and for programs."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from biosfa import metrics
-from biosfa.estimators import SFA, BioSFA, NetworkEstimator, SlowFeatureEstimator, load_model, reading_of
+from biosfa.estimators import (
+    SFA,
+    BioSFA,
+    NetworkEstimator,
+    SlowFeatureEstimator,
+    WayBack,
+    load_model,
+    pattern_correlations,
+    reading_of,
+)
 from biosfa.io.checkpoint import KIND, content_of
 from biosfa.io.model_file import Model, damage_is_an_error, read_model
 from biosfa.rivals import OnlineRival
+from biosfa.signal import delayed_names
 from biosfa.typing import Float64Array
 from biosfa.wording import counted, duration, printable
 
 SHOWN = 20  # number of features and of column names that are listed
+STRONGEST = 4  # columns that are listed per pattern
 
 
 def inspect(path: str) -> dict[str, Any]:
@@ -85,6 +97,9 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
         nothing = _slowness(np.empty(0), estimator)
         return found | nothing | {"health": {"warning": "there are too few samples for features"}}
     found |= _slowness(estimator.delta_values_, estimator)
+    if isinstance(estimator, WayBack) and hasattr(estimator, "patterns_"):  # unknown after some expansions
+        found["patterns"] = [_numbers(pattern) for pattern in estimator.patterns_]
+        found["pattern_correlations"] = [_numbers(pattern) for pattern in pattern_correlations(estimator)]
     weights = estimator.components_
     health: dict[str, Any] = {"finite": bool(np.isfinite(weights).all())}
     if isinstance(estimator, SFA):
@@ -144,7 +159,9 @@ def _text(found: dict[str, Any]) -> str:
         if found["origin"]["constant_columns"]:
             say("constant", ", ".join(found["origin"]["constant_columns"][:SHOWN]))
     if found["reading"]:
-        say("read with", ", ".join(f"{name}={value!r}" for name, value in found["reading"].items()))
+        any_step = found["reading"].get("max_step") == sys.float_info.max
+        reading = {**found["reading"], **({"max_step": "any"} if any_step else {})}
+        say("read with", ", ".join(f"{name}={value!r}" for name, value in reading.items()))
     updates = f", {found['n_updates']:,} updates" if "n_updates" in found else ""
     say(
         "seen",
@@ -171,6 +188,7 @@ def _text(found: dict[str, Any]) -> str:
     )
     if len(found["delta_values"]) > SHOWN:
         lines.append(f"… and {len(found['delta_values']) - SHOWN} more (--json has them all)")
+    lines.extend(_patterns(found))
     return "\n".join(lines)
 
 
@@ -189,6 +207,20 @@ def _table(found: dict[str, Any]) -> list[str]:
             words += [f"{_in_time(number, float(step['length']), dated=step['dated']):>14}" for number in times]
         lines.append(f"slow{i:<8} " + "  ".join(words))
     return [*lines, f"timescales and periods are in {real}"]
+
+
+def _patterns(found: dict[str, Any]) -> list[str]:
+    """Return lines with the columns that each feature is most correlated with."""
+    if "pattern_correlations" not in found:
+        return []
+    columns = found["feature_names_in"] or [f"x{i}" for i in range(found["n_features_in"])]
+    names = delayed_names(np.asarray(columns, object), found["parameters"].get("n_delays", 1))
+    lines = ["feature      strongest columns of its pattern, with their correlations"]
+    for i, pattern in enumerate(found["pattern_correlations"][:SHOWN]):
+        values = [0.0 if value is None else value for value in pattern]
+        strongest = sorted(range(len(values)), key=lambda j: -abs(values[j]))[:STRONGEST]
+        lines.append(f"slow{i:<8} " + ", ".join(f"{printable(names[j])} {values[j]:+.2f}" for j in strongest))
+    return [*lines, "patterns show what a feature looks like in the columns; weights compute it, and also cancel noise"]
 
 
 def _in_time(samples: float | None, step: float, *, dated: bool) -> str:

@@ -1,4 +1,4 @@
-"""Draws what a model finds in a recording: features over time, their slowness compared with chance, and weights."""
+"""Draws what a model finds in a recording: features, their slowness compared with chance, patterns and weights."""
 
 import time
 import warnings
@@ -9,7 +9,7 @@ import numpy as np
 
 from biosfa import metrics
 from biosfa.episodes import episode_lengths
-from biosfa.estimators import SFA, Projection, SlowFeatureEstimator
+from biosfa.estimators import SFA, Projection, SlowFeatureEstimator, input_names
 from biosfa.exceptions import (
     ConditioningWarning,
     GiveAwayWarning,
@@ -21,7 +21,7 @@ from biosfa.kernels.surrogates import phase_randomised
 from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import figure, write_figure
 from biosfa.recordings._beginning import Beginning, beginning_of
-from biosfa.recordings._panels import draw_features, draw_slowness, draw_weights
+from biosfa.recordings._panels import draw_features, draw_patterns, draw_slowness, draw_weights
 from biosfa.recordings.notes import LONG_SECONDS, note
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 from biosfa.wording import duration
@@ -54,19 +54,38 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
     own_spectra, shuffled = surrogates(model, projection, compared, seed)
     there = _slowness(model, projection, compared)  # on the rows that the random inputs are made from
     found = Found(delta, own_spectra, shuffled, slower(there, own_spectra), slower(there, shuffled))
-    with figure(9.5, 8.5) as drawn:
+    with figure(10.5, 8.5) as drawn:
         top, bottom = np.asarray(drawn.subfigures(2, 1, height_ratios=[1.3, 1.0], squeeze=False))[:, 0]
         shown = min(FEATURES, Y.shape[1])
         x = recording.places if plan.index is None else recording.places[plan.index]
         axes = top.subplots(shown, 1, sharex=True, squeeze=False)[:, 0]
         draw_features(axes, x, Y, plan.starts, delta, recording.axis)
-        left, right = bottom.subplots(1, 2, width_ratios=[1.0, 1.2])
+        left, middle, right = bottom.subplots(1, 3, width_ratios=[1.3, 1.0, 1.0])
         draw_slowness(left, delta, found.shared, own_spectra=own_spectra, shuffled=shuffled)
         drawn.legend(*left.get_legend_handles_labels(), loc="outside lower center", fontsize=7, ncols=4)
         spread = next(projection.signal.pieces(plan))[0].std(axis=0)
-        draw_weights(right, model.expanded_feature_names(), projection.components * spread, found.shared)
+        sources = recording.samples if plan.index is None else recording.samples[plan.index]
+        draw_patterns(middle, np.asarray(input_names(model), object), correlations(Y, sources), found.shared)
+        image = draw_weights(right, model.expanded_feature_names(), projection.components * spread, found.shared)
+        bottom.colorbar(image, ax=[middle, right], shrink=0.8, pad=0.02)
         write_figure(drawn, out, dpi=150)
     return found
+
+
+def correlations(Y: FloatArray, X: FloatArray) -> Float64Array:
+    """Return the correlation of each column of Y with each column of X; 0 for columns that do not vary.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from biosfa.recordings.picture import correlations
+    >>> correlations(np.array([[0.0], [1.0]]), np.array([[3.0, 5.0, 1.0], [4.0, 2.0, 1.0]]))
+    array([[ 1., -1.,  0.]])
+    """
+    y, x = (np.asarray(each, dtype=np.float64) - each.mean(axis=0, dtype=np.float64) for each in (Y, X))
+    spread = np.sqrt(np.outer(np.square(y).sum(axis=0), np.square(x).sum(axis=0)))
+    products: Float64Array = y.T @ x
+    return np.divide(products, spread, out=np.zeros_like(products), where=spread > 0.0)
 
 
 def slower(delta: Float64Array, by_chance: Float64Array) -> BoolArray:
@@ -89,7 +108,14 @@ def slower(delta: Float64Array, by_chance: Float64Array) -> BoolArray:
 def _slowness(model: SlowFeatureEstimator, projection: Projection, recording: Beginning) -> Float64Array:
     """Return the slowness of a model's features on a recording."""
     plan = projection.signal.plan(projection.signal.reduce(recording.samples), recording.starts, continued=False)
-    return metrics.slowness(projection.project(plan), episode_lengths(plan.starts), getattr(model, "lag", 1))
+    lengths, lag = episode_lengths(plan.starts), getattr(model, "lag", 1)
+    return metrics.slowness(projection.project(plan), lengths, lag, time=_times(model, recording))
+
+
+def _times(model: SlowFeatureEstimator, recording: Beginning) -> Float64Array | None:
+    """Return the times of the samples in the unit of a model that was fitted with times; None for other models."""
+    unit = getattr(model, "time_unit_", None)
+    return None if unit is None else recording.seconds() / unit
 
 
 def surrogates(
@@ -102,12 +128,12 @@ def surrogates(
     that is slower is slower than noise.
     """
     k = len(projection.components)
-    samples, lengths = recording.samples, episode_lengths(recording.starts)
+    samples, lengths, times = recording.samples, episode_lengths(recording.starts), _times(model, recording)
     rng = np.random.default_rng(seed)
 
     def slowness(made: FloatArray) -> Float64Array:
         sfa = SFA(k, n_delays=model.n_delays, expansion=model.expansion_, lag=getattr(model, "lag", 1))
-        return sfa.fit(projection.signal.reduce(made), lengths=lengths).delta_values_
+        return sfa.fit(projection.signal.reduce(made), lengths=lengths, time=times).delta_values_
 
     found: tuple[list[Float64Array], list[Float64Array]] = ([], [])
     begin = time.monotonic()

@@ -1,9 +1,10 @@
 """Fits a model to files, with checkpoints. A fit that is killed at any moment resumes and ends with the same bits."""
 
+import math
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ class FitOptions:
     lag: int = 1
     epochs: int = 1
     seed: int = 0
+    uneven: bool = False
     stream: StreamOptions = field(default_factory=StreamOptions)
 
     @classmethod
@@ -46,7 +48,10 @@ class FitOptions:
 
     def open(self) -> Stream:
         """Open the inputs as one stream of samples."""
-        return self.stream.open(standard_input(self.stream.header) if self.inputs == [STDIN] else self.inputs)
+        options = self.stream
+        if self.uneven and options.max_step is None:
+            options = replace(options, max_step=math.inf)
+        return options.open(standard_input(options.header) if self.inputs == [STDIN] else self.inputs)
 
     def estimator(self) -> SlowFeatureEstimator:
         """Return a new estimator with these options."""
@@ -70,8 +75,14 @@ class FitOptions:
             raise ValueError(f"--epochs is for --solver {', '.join(ONLINE_SOLVERS)}")
         if online and self.lag > 1:
             raise ValueError("--lag is for --solver exact")
-        if self.stream.max_step is not None and self.stream.time is None:
-            raise ValueError("--max-step needs --time")
+        for option, given in (("--max-step", self.stream.max_step is not None), ("--uneven", self.uneven)):
+            if given and self.stream.time is None:
+                raise ValueError(f"{option} needs --time")
+        if self.uneven and online:
+            raise ValueError("--uneven is for --solver exact")
+        for option, value in (("--lag", self.lag), ("--delays", self.delays)):
+            if self.uneven and value != 1:
+                raise ValueError(f"--uneven cannot be used with {option}: rows are not equally far apart in time")
         if self.inputs == [STDIN] and (self.pca is not None or self.epochs > 1):
             raise ValueError("standard input can be read only once: for --pca or --epochs, write it to a file first")
 
@@ -98,9 +109,8 @@ class Run:
         for path in (out, checkpoint_of(out)):
             check_target(path, stream.files())
         owner = {"options": asdict(options), "stamps": stream.stamps()}
-        return cls(
-            options, out, estimator, stream, Fitting.of(estimator, stream), Checkpoint(checkpoint_of(out), owner)
-        )
+        fitting = Fitting.of(estimator, stream, time=options.uneven)
+        return cls(options, out, estimator, stream, fitting, Checkpoint(checkpoint_of(out), owner))
 
     def take_up(self, kept: Kept) -> "Run":
         """Resume from a checkpoint of the same fit.
@@ -115,7 +125,7 @@ class Run:
             if kept.model is not None:
                 loaded = load_model(name, kept.model)
                 check_same(loaded, self.estimator)
-                self.estimator, self.fitting = loaded, Fitting(loaded, self.stream)
+                self.estimator, self.fitting = loaded, Fitting(loaded, self.stream, uneven=self.options.uneven)
             self.fitting.restore(kept.state["fitting"], kept.arrays)
             self.constants = ConstantColumns.from_json(kept.state["constants"], self.stream.n_features)
             next(self.stream.chunks(self.fitting.position), None)  # check that the input can be read from there

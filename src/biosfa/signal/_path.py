@@ -135,6 +135,11 @@ def name_of_expansion(expansion: Any) -> str | None:
     return next((name for name, choice in EXPANSIONS.items() if type(expansion).__name__ == choice.name), None)
 
 
+def begins_with_input(transformer: Any) -> bool:
+    """Return whether the first columns of the expanded signal are those before the expansion."""
+    return transformer is None or name_of_expansion(transformer) is not None
+
+
 def expanded_size(expansion: str | None, n_columns: int) -> int:
     """Return the number of columns after an expansion of ``n_columns`` columns."""
     if expansion is None:

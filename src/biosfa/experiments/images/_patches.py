@@ -9,7 +9,7 @@ from biosfa.analysis import QuadraticForm, quadratic_form
 from biosfa.datasets import ImageSequences, image_sequences
 from biosfa.episodes import episode_starts
 from biosfa.experiments.engine import ExperimentError
-from biosfa.kernels.exact import Moments, PrincipalAxes, accumulate, block_rows, principal_axes
+from biosfa.kernels.exact import Moments, PrincipalAxes, Tail, accumulate, block_rows, principal_axes
 from biosfa.kernels.expansion import quadratic, quadratic_size
 from biosfa.typing import Advance, Float64Array, FloatArray, IntArray
 
@@ -68,7 +68,7 @@ class Patches:
             block = slice(begin, begin + size)
             rows = self.signal[block] if order is None else self.signal[order[block]]
             starts = episode_starts(len(rows), self.sequences.lengths(rows), open_episode=False)
-            accumulate(collected, quadratic(rows), starts, 1, np.empty((0, self.n_expanded)))
+            accumulate(collected, quadratic(rows), starts, 1, Tail.empty(self.n_expanded))
             report(len(rows))
         return collected
 

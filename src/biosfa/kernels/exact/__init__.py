@@ -1,4 +1,4 @@
-"""Exact SFA: moments of a stream, and the eigenproblem that is solved from them."""
+"""Exact SFA: moments of a time series or of samples on a graph, and the eigenproblem that is solved from them."""
 
 from biosfa.kernels.exact.eigen import (
     PrincipalAxes,
@@ -13,13 +13,20 @@ from biosfa.kernels.exact.eigen import (
     slow_directions_within,
     to_unit_variance,
 )
-from biosfa.kernels.exact.moments import Moments, accumulate, block_rows, differences
+from biosfa.kernels.exact.graph import accumulate_groups, accumulate_pairs, accumulate_samples
+from biosfa.kernels.exact.moments import Moments, block_rows
+from biosfa.kernels.exact.series import Tail, accumulate, accumulate_uneven, differences
 
 __all__ = [
     "Moments",
     "PrincipalAxes",
     "SlowDirections",
+    "Tail",
     "accumulate",
+    "accumulate_groups",
+    "accumulate_pairs",
+    "accumulate_samples",
+    "accumulate_uneven",
     "block_rows",
     "dependent_columns",
     "differences",

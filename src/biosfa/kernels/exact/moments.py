@@ -1,11 +1,18 @@
-"""Moments of a stream for exact SFA: mean, covariance, and second moment of the difference. They can be merged."""
+"""Moments of samples and of differences for exact SFA: mean, covariance, second moment. They can be merged.
+
+Samples x with weights v, and pairs (x, x′) with weights γ, give
+
+    C_xx = Σ v(x − μ)(x − μ)ᵀ / Σv,    μ = Σ vx / Σv,    C_ẋẋ = Σ γ(x′ − x)(x′ − x)ᵀ / Σγ.
+
+In a time series all weights are 1, and the pairs are consecutive rows.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
+from biosfa.typing import Arrays, Float64Array, FloatArray
 
 BLOCK_BYTES = 2**20
 
@@ -20,29 +27,44 @@ def block_rows(n_features: int) -> int:
 
 @dataclass
 class Moments:
-    """Sums from which exact SFA is solved: over all rows, and over all pairs of rows within an episode."""
+    """Sums from which exact SFA is solved: over all samples, and over all pairs of samples."""
 
     n_features: int
     n_samples: int = 0
     n_pairs: int = 0
     product_dtype: type[np.floating[Any]] = np.float64
     """Precision of the products of a block: float32 is twice as fast, and exact enough for weakly correlated input."""
+    weight: float = field(init=False)
+    """Σv: the number of samples, unless they have weights."""
+    pair_weight: float = field(init=False)
+    """Σγ: the number of pairs, unless they have weights."""
     mean: Float64Array = field(init=False)
     scatter: Float64Array = field(init=False)
-    """Σ(x − mean)(x − mean)ᵀ."""
+    """Σv(x − mean)(x − mean)ᵀ."""
     difference: Float64Array = field(init=False)
-    """Σẋẋᵀ, not centred."""
+    """Σγẋẋᵀ, not centred."""
 
     def __post_init__(self) -> None:
+        self.weight, self.pair_weight = float(self.n_samples), float(self.n_pairs)
         self.mean = np.zeros(self.n_features)
         self.scatter = np.zeros((self.n_features, self.n_features))
         self.difference = np.zeros((self.n_features, self.n_features))
 
     @classmethod
-    def of(cls, arrays: Arrays, n_samples: int, n_pairs: int) -> "Moments":
-        """Return moments from the arrays that :meth:`arrays` returned."""
+    def of(
+        cls,
+        arrays: Arrays,
+        n_samples: int,
+        n_pairs: int,
+        *,
+        weight: float | None = None,
+        pair_weight: float | None = None,
+    ) -> "Moments":
+        """Return moments from the arrays that :meth:`arrays` returned. Without weights, all of them are 1."""
         moments = cls.__new__(cls)
         moments.n_features, moments.n_samples, moments.n_pairs = len(arrays["mean"]), n_samples, n_pairs
+        moments.weight = float(n_samples if weight is None else weight)
+        moments.pair_weight = float(n_pairs if pair_weight is None else pair_weight)
         moments.product_dtype = np.float64
         moments.mean, moments.scatter, moments.difference = arrays["mean"], arrays["scatter"], arrays["difference"]
         return moments
@@ -54,29 +76,60 @@ class Moments:
     @property
     def covariance(self) -> Float64Array:
         """Covariance C_xx over all samples."""
-        return self.scatter / max(1, self.n_samples)
+        return self.scatter / (self.weight or 1.0)
 
     @property
     def difference_covariance(self) -> Float64Array:
         """Second moment C_ẋẋ of the difference over all pairs, not centred."""
-        return self.difference / max(1, self.n_pairs)
+        return self.difference / (self.pair_weight or 1.0)
 
-    def add_samples(self, X: FloatArray) -> None:
-        """Take the rows of X into mean and scatter."""
+    def add_samples(self, X: FloatArray, weights: Float64Array | None = None) -> None:
+        """Take the rows of X into mean and scatter, each with its weight (1 by default)."""
         n = len(X)
         if n == 0:
             return
         # relative to a sample: a constant column then has no variance at all, not that of rounding
         origin = X[0].astype(self.product_dtype)
         centred = X - origin
-        offset = centred.mean(axis=0, dtype=np.float64)
-        centred -= offset.astype(self.product_dtype)
-        self._merge_scatter(n, origin + offset, centred.T @ centred)
+        if weights is None:
+            total = float(n)
+            offset = centred.mean(axis=0, dtype=np.float64)
+            centred -= offset.astype(self.product_dtype)
+        else:
+            total = float(weights.sum())
+            if total == 0.0:
+                self.n_samples += n
+                return
+            offset = weights @ centred / total
+            centred -= offset.astype(self.product_dtype)
+            centred *= np.sqrt(weights).astype(self.product_dtype)[:, None]
+        self.n_samples += n
+        self._merge_scatter(total, origin + offset, centred.T @ centred)
 
-    def add_differences(self, X_dot: FloatArray) -> None:
-        """Take the rows of X_dot into the second moment of the difference."""
-        self.n_pairs += len(X_dot)
+    def reweigh(self, x: FloatArray, change: float) -> None:
+        """Change the weight of a sample that was added before."""
+        self._merge_scatter(change, x.astype(np.float64), None)
+
+    def add_differences(
+        self,
+        X_dot: FloatArray,
+        weights: Float64Array | None = None,
+        *,
+        n_pairs: int | None = None,
+        pair_weight: float | None = None,
+    ) -> None:
+        """Take the rows of X_dot into the second moment of the difference, each with its weight (1 by default).
+
+        By default a row is the difference of one pair. If rows stand for more pairs or fewer, ``n_pairs`` and
+        ``pair_weight`` are the number of pairs and the sum of their weights.
+        """
+        self.n_pairs += len(X_dot) if n_pairs is None else n_pairs
         products = X_dot.astype(self.product_dtype, copy=False)
+        if weights is not None:
+            products = products * np.sqrt(weights).astype(self.product_dtype)[:, None]
+        if pair_weight is None:
+            pair_weight = float(len(X_dot)) if weights is None else float(weights.sum())
+        self.pair_weight += pair_weight
         self.difference += products.T @ products
 
     def merged(self, other: "Moments") -> "Moments":
@@ -87,61 +140,33 @@ class Moments:
         ValueError
             If they overflow.
         """
-        both = Moments(self.n_features, self.n_samples, self.n_pairs + other.n_pairs, self.product_dtype)
+        both = Moments(self.n_features, product_dtype=self.product_dtype)
+        both.n_samples, both.n_pairs = self.n_samples + other.n_samples, self.n_pairs + other.n_pairs
+        both.weight, both.pair_weight = self.weight, self.pair_weight + other.pair_weight
         both.mean[:], both.scatter[:] = self.mean, self.scatter
         both.difference[:] = self.difference + other.difference
-        both._merge_scatter(other.n_samples, other.mean, other.scatter)
+        both._merge_scatter(other.weight, other.mean, other.scatter)
         if not (np.isfinite(both.scatter.sum()) and np.isfinite(both.difference.sum())):
             raise ValueError("the (expanded) samples are too large, so that their squares overflow: scale the input")
         return both
 
-    def _merge_scatter(self, n: int, mean: Float64Array, scatter: Float64Array) -> None:
+    def in_time_unit(self, factor: float) -> "Moments":
+        """Return the moments with time in other units: all times are multiplied by ``factor``.
+
+        It is for moments of :func:`accumulate_uneven`, whose weights are times.
+        """
+        arrays = {"mean": self.mean, "scatter": self.scatter * factor, "difference": self.difference / factor}
+        weight, pair_weight = self.weight * factor, self.pair_weight * factor
+        return Moments.of(arrays, self.n_samples, self.n_pairs, weight=weight, pair_weight=pair_weight)
+
+    def _merge_scatter(self, weight: float, mean: Float64Array, scatter: Float64Array | None) -> None:
         # Chan, Golub & LeVeque (1979): the pairwise update, which cancels nothing
-        total = self.n_samples + n
-        if total == 0:
+        total = self.weight + weight
+        if total == 0.0:
             return
         shift = mean - self.mean
-        self.scatter += scatter
-        self.scatter += np.outer(shift, shift * (self.n_samples * n / total))
-        self.mean += shift * (n / total)
-        self.n_samples = total
-
-
-def accumulate(moments: Moments, X: FloatArray, starts: BoolArray, lag: int, tail: FloatArray) -> FloatArray:
-    """Take the rows of X into ``moments`` and return the new tail.
-
-    Parameters
-    ----------
-    moments : Moments
-        Changed in place.
-    X : (n, m)
-        Consecutive samples.
-    starts : (n,)
-        Whether a row begins an episode.
-    lag : int
-        Distance of the two samples of a difference.
-    tail : (at most lag, m)
-        Last rows of the episode that the first row continues; empty if it begins one.
-    """
-    block = max(lag, block_rows(X.shape[1]))
-    for begin in range(0, len(X), block):
-        rows = slice(begin, begin + block)
-        moments.add_samples(X[rows])
-        if begin == 0:  # later blocks find the rows before them in X itself
-            context, first = np.concatenate([tail, X[rows]]), np.concatenate([np.zeros(len(tail), bool), starts[rows]])
-        else:
-            context, first = X[begin - lag : begin + block], starts[begin - lag : begin + block]
-        moments.add_differences(differences(context, first, lag))
-    joined = np.concatenate([tail, X[-lag:]]) if len(X) < lag else X[-lag:]
-    cuts = np.flatnonzero(starts[-lag:]) + (len(joined) - len(X[-lag:]))
-    return joined[max(cuts[-1] if len(cuts) else 0, len(joined) - lag) :].copy()
-
-
-def differences(X: FloatArray, starts: BoolArray, lag: int) -> Float64Array:
-    """x_t − x_{t−lag} for all t whose partner is in X and in the same episode."""
-    if not starts[1:].any():
-        return np.subtract(X[lag:], X[:-lag], dtype=np.float64)
-    index = np.arange(len(X))
-    origin = np.maximum.accumulate(np.where(starts, index, 0))
-    later = index[index - origin >= lag]
-    return np.subtract(X[later], X[later - lag], dtype=np.float64)
+        if scatter is not None:
+            self.scatter += scatter
+        self.scatter += np.outer(shift, shift * (self.weight * weight / total))
+        self.mean += shift * (weight / total)
+        self.weight = total

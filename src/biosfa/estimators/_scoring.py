@@ -1,0 +1,36 @@
+"""The slowness of features on other samples."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from biosfa import metrics
+from biosfa.episodes import episode_lengths, episode_starts, rows_with_nan, without_missing
+from biosfa.typing import BoolArray, FloatArray
+
+ROUNDING = 64.0  # a feature that varies by less than this, times its size and the precision, counts as constant
+
+
+def mean_slowness(Y: FloatArray, lengths: ArrayLike | None, *, n_delays: int, lag: int) -> float:
+    """Return the mean slowness of features, given the number of rows of each episode of the input.
+
+    Raises
+    ------
+    ValueError
+        If a feature is constant, or if no two rows are ``lag`` apart.
+    """
+    cut = [len(Y)] if lengths is None else [max(0, int(n) - n_delays + 1) for n in np.asarray(lengths)]
+    starts = episode_starts(len(Y), [n for n in cut if n > 0], open_episode=False)
+    rest = without_missing(Y, starts, rows_with_nan(Y), broken=False)
+    if not varies(rest.samples).all():
+        raise ValueError("the features do not vary on X, so they have no slowness: give more varied samples")
+    sizes = episode_lengths(rest.starts)
+    if not (sizes > lag).any():
+        raise ValueError(f"X has no two samples {lag} apart in one episode: give longer episodes")
+    return float(np.mean(metrics.slowness(rest.samples, lengths=sizes, lag=lag)))
+
+
+def varies(Y: FloatArray) -> BoolArray:
+    """Return which features vary by more than rounding errors."""
+    spread = np.ptp(Y, axis=0) if len(Y) else np.zeros(Y.shape[1])
+    rounding = ROUNDING * float(np.finfo(Y.dtype).eps)
+    return np.asarray(spread > rounding * np.abs(Y).max(initial=0.0, axis=0))
