@@ -3,7 +3,8 @@
 import math
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -27,7 +28,8 @@ def pairs_kept(n_outputs: int, n_columns: int) -> int:
     return max(min(PAIRS, VALUES // n_columns), PAIRS_PER_OUTPUT * n_outputs)
 
 
-class Sampling(NamedTuple):
+@dataclass(frozen=True)
+class Sampling:
     """Chooses the pairs of a stream that are stored.
 
     The choice depends only on the number of a pair, so that it does not depend on how the stream is cut into chunks.
@@ -38,12 +40,12 @@ class Sampling(NamedTuple):
     size: int
     window: float
 
-    @property
+    @cached_property
     def _single(self) -> float:
         """The number of intervals of one pair: then an interval is log(GROWTH)/size of the pairs before it."""
         return self.size / math.log(GROWTH)
 
-    @property
+    @cached_property
     def _longest(self) -> float:
         """The length that intervals do not exceed."""
         return max(1.0, self.window / (3.0 * self.size))
@@ -68,7 +70,8 @@ class Sampling(NamedTuple):
 
     def count(self, n_pairs: int) -> int:
         """Return how many of the first ``n_pairs`` pairs are kept."""
-        return bisect_right(range(self._interval(n_pairs) + 2), n_pairs, key=self.chosen)
+        near = self._interval(n_pairs)
+        return bisect_right(range(near + 2), n_pairs, lo=max(0, near - 3), key=self.chosen)
 
     def _interval(self, n_pairs: int) -> int:
         """Return the interval that a pair lies in, or the next one: the inverse of :meth:`edge`, up to rounding."""
