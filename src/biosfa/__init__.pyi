@@ -5,6 +5,7 @@ from . import graphs as graphs
 from . import hierarchy as hierarchy
 from . import io as io
 from . import metrics as metrics
+from . import monitoring as monitoring
 from . import objectives as objectives
 from . import rivals as rivals
 from .estimators import SFA as SFA
@@ -23,6 +24,7 @@ from .exceptions import GiveAwayWarning as GiveAwayWarning
 from .exceptions import InputError as InputError
 from .exceptions import ModelFileError as ModelFileError
 from .exceptions import RankDeficiencyWarning as RankDeficiencyWarning
+from .exceptions import ShortCalibrationWarning as ShortCalibrationWarning
 from .exceptions import ShortEpisodeWarning as ShortEpisodeWarning
 from .hierarchy import HierarchicalSFA as HierarchicalSFA
 from .learning import Annealed as Annealed

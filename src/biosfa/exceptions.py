@@ -166,6 +166,22 @@ class OutputError(OSError):
     """Raised when results cannot be written to a path. The message names the path and the reason."""
 
 
+class ShortCalibrationWarning(UserWarning):
+    """There are too few rows of normal operation for limits that hold. The message says how many would do.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from biosfa.datasets import stirred_tank
+    >>> from biosfa.monitoring import SlowFeatureMonitor
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     monitor = SlowFeatureMonitor().fit(stirred_tank(500, random_state=0).samples)
+    >>> caught[0].category.__name__
+    'ShortCalibrationWarning'
+    """
+
+
 class ShortEpisodeWarning(UserWarning):
     """Some episodes have too few samples to learn from.
 

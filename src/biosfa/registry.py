@@ -51,6 +51,7 @@ MODELS = {
     **dict.fromkeys(("FoldiakTrace", "IncrementalSFA", "OnlineGEV"), "biosfa.rivals"),
     "GraphSFA": "biosfa.estimators",
     "HierarchicalSFA": "biosfa.hierarchy",
+    "SlowFeatureMonitor": "biosfa.monitoring",
 }
 
 

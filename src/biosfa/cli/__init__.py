@@ -69,6 +69,8 @@ def main() -> None:
         if termination.asked:
             end_by(SIGTERM)
         sys.exit(INTERRUPTED)
+    if code:
+        sys.exit(code)
 
 
 def how_to_go_on(arguments: list[str]) -> str:
@@ -106,8 +108,9 @@ def options(
     """Read the options that come before the command."""
 
 
-from biosfa.cli import _compare, _experiments, _recordings  # noqa: E402
+from biosfa.cli import _compare, _experiments, _monitor, _recordings  # noqa: E402
 
 _recordings.add_to(app)
+_monitor.add_to(app)
 _experiments.add_to(app)
 _compare.add_to(app)

@@ -3,6 +3,7 @@
 from biosfa.datasets._chaotic import DrivenLogisticMap, Variant, driven_logistic_map
 from biosfa.datasets._image_sequences import ImageSequences, image_sequences
 from biosfa.datasets._image_sources import dead_leaves, pink_noise
+from biosfa.datasets._stirred_tank import StirredTank, stirred_tank
 from biosfa.datasets._synthetic import HeadDirection, SlowMixture, head_direction, slow_mixture
 from biosfa.datasets.rat import rat_stream
 
@@ -11,6 +12,7 @@ __all__ = [
     "HeadDirection",
     "ImageSequences",
     "SlowMixture",
+    "StirredTank",
     "Variant",
     "dead_leaves",
     "driven_logistic_map",
@@ -19,4 +21,5 @@ __all__ = [
     "pink_noise",
     "rat_stream",
     "slow_mixture",
+    "stirred_tank",
 ]

@@ -2,6 +2,7 @@
 
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._bio_sfa import BioSFA
+from biosfa.estimators._constants import ConstantColumns
 from biosfa.estimators._cubica import CuBICA
 from biosfa.estimators._fitting import (
     Episodes,
@@ -27,6 +28,7 @@ from biosfa.estimators._way_back import WayBack, pattern_correlations
 __all__ = [
     "SFA",
     "BioSFA",
+    "ConstantColumns",
     "CuBICA",
     "Episodes",
     "Fitting",

@@ -1,1 +1,1 @@
-"""Progress bars, and the style of figures."""
+"""Progress bars, the style of figures, and reports."""

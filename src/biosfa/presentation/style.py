@@ -33,6 +33,10 @@ COLORS = {
     "input": "#2b5fd9",
     "feedforward": "#1a8a3c",
     "lateral": "#d1342f",
+    "normal": "#1a8a3c",
+    "moved": "#e8a80c",
+    "abnormal": "#d1342f",
+    "no data": "#b8b8b8",
 }
 
 RC: Any = {

@@ -35,11 +35,16 @@ def draw_features(
     n_features = Y.shape[1]
     which = "" if len(axes) == n_features else f", {len(axes)} of {n_features} drawn"
     axes[0].set_title(f"slow features{which}", loc="left")
-    if x.dtype.kind == "M":
-        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
-        axes[-1].xaxis.set_major_locator(locator)
-        axes[-1].xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    dated_axis(axes[-1], x)
     axes[-1].set_xlabel(printable(label), parse_math=False)
+
+
+def dated_axis(axes: Axes, places: np.ndarray[Any, Any]) -> None:
+    """Write dates below an axis of time, if places are dates."""
+    if places.dtype.kind == "M":
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def draw_slowness(

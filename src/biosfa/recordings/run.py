@@ -10,7 +10,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from biosfa.estimators import Fitting, SlowFeatureEstimator, check_same, load_model, to_model
+from biosfa.estimators import ConstantColumns, Fitting, SlowFeatureEstimator, check_same, load_model, to_model
 from biosfa.exceptions import DivergenceError, InputError, ModelFileError
 from biosfa.io import Stream, StreamOptions
 from biosfa.io.atomic import remove_litter, writing
@@ -19,7 +19,6 @@ from biosfa.io.model_file import Model, damage_is_an_error, write_model
 from biosfa.io.tables import STDIN, standard_input
 from biosfa.io.targets import check_target, destination, is_stream
 from biosfa.presentation.progress import Progress
-from biosfa.recordings._constants import ConstantColumns
 from biosfa.registry import ONLINE_SOLVERS, SOLVERS
 from biosfa.signal import expanded_size
 from biosfa.wording import counted

@@ -11,7 +11,7 @@ from biosfa.experiments.arena._figures import LEAST_SHOWN
 from biosfa.experiments.arena._outsiders import OUTSIDERS
 from biosfa.experiments.arena._problems import KINDS
 from biosfa.experiments.arena._scaling import FEW_WHITENED, N_COMPONENTS
-from biosfa.experiments.engine import Report
+from biosfa.presentation.report import Report
 
 if TYPE_CHECKING:
     from biosfa.experiments.arena._config import CompareConfig

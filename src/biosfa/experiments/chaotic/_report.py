@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biosfa.experiments.chaotic._config import AUTOMATIC
-from biosfa.experiments.engine import Report
+from biosfa.presentation.report import Report
 
 if TYPE_CHECKING:
     from biosfa.experiments.chaotic._config import ChaoticConfig

@@ -1,8 +1,7 @@
-"""The shared parts of experiments: tasks that can be stopped and resumed, grid searches, and reports."""
+"""The shared parts of experiments: tasks that can be stopped and resumed, and grid searches."""
 
 from biosfa.experiments.engine._errors import ExperimentError
 from biosfa.experiments.engine._experiment import Experiment, Outcome, Results, arrays_of
-from biosfa.experiments.engine._report import Report
 from biosfa.experiments.engine._runner import (
     NetworkCheckpoint,
     RunFolder,
@@ -22,7 +21,6 @@ __all__ = [
     "Grid",
     "NetworkCheckpoint",
     "Outcome",
-    "Report",
     "Results",
     "RunFolder",
     "Stopped",

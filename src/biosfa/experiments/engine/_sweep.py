@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from biosfa.experiments.engine._errors import ExperimentError
-from biosfa.experiments.engine._report import Report
 from biosfa.experiments.engine._runner import RunFolder, Task, run_tasks, write_arrays, write_json
+from biosfa.presentation.report import Report
 from biosfa.presentation.style import figure, save
 from biosfa.typing import Advance, Arrays, Float64Array
 

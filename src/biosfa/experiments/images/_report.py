@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from biosfa.experiments.engine import Report
 from biosfa.experiments.images._figures import LEARNER_NAMES, NAMES, network_label
 from biosfa.experiments.images._patches import FRAMES
+from biosfa.presentation.report import Report
 
 if TYPE_CHECKING:
     from biosfa.experiments.images._config import ImagesConfig

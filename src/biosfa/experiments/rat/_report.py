@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biosfa.datasets.rat import Room
-from biosfa.experiments.engine import Report
 from biosfa.experiments.rat._figures import NAMES
+from biosfa.presentation.report import Report
 
 if TYPE_CHECKING:
     from biosfa.experiments.rat._config import RatConfig

@@ -43,7 +43,7 @@ class Report:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from biosfa.experiments.engine import Report
+    >>> from biosfa.presentation.report import Report
     >>> report = Report("A test", "One table.")
     >>> report.table(["n", "n²"], [["1", "1"], ["2", "4"]])
     >>> with tempfile.TemporaryDirectory() as folder:

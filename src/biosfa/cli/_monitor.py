@@ -1,0 +1,220 @@
+"""Commands that watch a process."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from biosfa.cli._errors import one_line_errors
+from biosfa.cli._options import Expand, Given, Inputs, one_of, takes_stream_options
+from biosfa.cli._output import say
+
+if TYPE_CHECKING:
+    from biosfa.recordings.monitoring.alarms import Alarm
+
+ALARM = 3  # exit code of a check that found alarms
+SHOWN = 20  # alarms that are printed
+
+monitor = typer.Typer(
+    help="Watch a process: has its operating point moved, or are its dynamics no longer normal?", no_args_is_help=True
+)
+
+Model = Annotated[str, typer.Argument(help="File of the monitor.", metavar="MONITOR")]
+Persistence = Annotated[
+    str | None,
+    typer.Option(
+        help="A statistic counts as out of its limit if it was out in K of the last N rows. Example: 3/10.",
+        metavar="K/N",
+        show_default="as in the fit; 1/1 in a fit",
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.add_typer(monitor, name="monitor", rich_help_panel="Your own recordings")
+
+
+@monitor.command("fit")
+@takes_stream_options(missing="break")
+def fit(
+    inputs: Inputs,
+    out: Annotated[Path, typer.Option(help="File of the monitor to write.")],
+    delays: Annotated[
+        int, typer.Option(min=1, help="Join this many consecutive rows. 2 or 3 show how the process reacts.")
+    ] = 1,
+    expand: Expand = None,
+    slow_share: Annotated[float, typer.Option(help="Share of the features that count as slow.")] = 0.5,
+    alarm_rate: Annotated[
+        float, typer.Option(help="Share of the rows of normal operation that may be beyond a limit.")
+    ] = 0.01,
+    family: Annotated[
+        bool, typer.Option("--family", help="The alarm rate holds for all four statistics together.")
+    ] = False,
+    persistence: Persistence = None,
+    forget: Annotated[
+        float | None,
+        typer.Option(min=10, help="Follow slow changes: only about this many of the latest rows count."),
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="File of a fitted model of slow features. Only the limits are then learned."),
+    ] = None,
+    *,
+    given: Given,
+) -> None:
+    """Learn what is normal, from recordings of normal operation.
+
+    Example: [b]biosfa monitor fit normal.csv --time timestamp --delays 2 --out
+    plant.safetensors[/b]
+    """
+    with one_line_errors():
+        from biosfa.monitoring import SlowFeatureMonitor
+        from biosfa.recordings.features import slow_model
+        from biosfa.recordings.monitoring import work
+
+        new = SlowFeatureMonitor(
+            n_delays=delays,
+            expansion=expand and str(expand),
+            slow_share=slow_share,
+            alarm_rate=alarm_rate,
+            family=family,
+            persistence=rule(persistence) or (1, 1),
+            forget=forget,
+            model=None if model is None else slow_model(str(model)),
+        )
+        work.fit(new, inputs, given, out)
+        found = new.calibration_
+        say(
+            f"{out}: {len(new.delta_values_)} features of {new.n_features_in_} columns, {new.n_slow_} of them slow, "
+            f"from {found.n_rows:,} rows"
+        )
+        say(f"correlation time of the slowest feature: {found.correlation_time:.3g} rows")
+        say("\npersistence   false alarms   alarms per 1,000 rows   rows until an alarm*")
+        for each in new.rules_:
+            name = f"{each.k} of {each.n}"
+            say(
+                f"{name:11} {100 * each.false_alarms:12.2f}% {each.false_alarms_per_1000:23.2f} "
+                f"{f'{each.delay} / {each.delay_half:.1f}':>22}"
+            )
+        say("* if a statistic is out of its limit in every row / in half of the rows")
+
+
+@monitor.command("check")
+@takes_stream_options(default="as in the fit")
+def check(
+    model: Model,
+    inputs: Inputs,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for alarms.csv, statistics, picture and report.", show_default="MONITOR-check"),
+    ] = None,
+    statistics: Annotated[
+        one_of(["csv", "parquet", "npy"]),  # type: ignore[valid-type]
+        typer.Option(help="Format of the statistics."),
+    ] = "csv",
+    normal: Annotated[
+        list[str] | None,
+        typer.Option(help="File of normal operation: the report then compares other monitors. Repeat for several."),
+    ] = None,
+    persistence: Persistence = None,
+    *,
+    given: Given,
+) -> None:
+    """Check recordings: print a table of alarms, and write statistics, a picture and a report.
+
+    The exit code is 0 without alarms, 3 with alarms, and 1 or 2 after an error. If
+    the input is -, the command reads lines of CSV from standard input, and prints
+    one line of JSON as soon as an alarm begins.
+
+    Example: [b]tail -n +1 -f log.csv | biosfa monitor check plant.safetensors -[/b]
+    """
+    with one_line_errors():
+        from biosfa.recordings.monitoring import work
+
+        chosen = rule(persistence)
+        if inputs == ["-"]:
+            checked = work.watch(model, sys.stdin.fileno(), sys.stdout, given, persistence=chosen)
+        else:
+            folder = out or Path(model).with_suffix("").with_name(f"{Path(model).stem}-check")
+            checked = work.check(
+                model, inputs, given, folder, statistics=str(statistics), normal=normal, persistence=chosen
+            )
+            names = [str(name) for name in getattr(checked.monitor, "feature_names_in_", [])]
+            names = names or [f"x{i}" for i in range(checked.monitor.n_features_in_)]
+            print_alarms(checked.alarms.found, names)
+            shares = ", ".join(f"{n:,} {verdict}" for verdict, n in checked.alarms.counts.items() if n)
+            say(f"{checked.alarms.n_rows:,} rows: {shares}")
+            say(f"report: {(folder / 'report.html').resolve()}")
+    if checked.alarms.found:
+        raise typer.Exit(ALARM)
+
+
+@monitor.command("accept")
+@takes_stream_options(default="as in the fit")
+def accept(
+    model: Model,
+    inputs: Inputs,
+    since: Annotated[
+        str | None,
+        typer.Option(help="First row at the new operating point: its time, or its number from 0.", show_default="0"),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write.", show_default="MONITOR")] = None,
+    *,
+    given: Given,
+) -> None:
+    """Make a new operating point normal."""
+    with one_line_errors():
+        from biosfa.recordings.monitoring import work
+
+        target = out or Path(model)
+        n_rows = work.accept(model, inputs, given, target, since)
+        say(f"{target}: {n_rows:,} rows are normal now")
+
+
+@monitor.command("compare")
+@takes_stream_options(default="as in the fit")
+def compare(
+    model: Model,
+    inputs: Inputs,
+    normal: Annotated[list[str], typer.Option(help="File of normal operation. Repeat the option for several files.")],
+    *,
+    given: Given,
+) -> None:
+    """Compare with PCA, dynamic PCA and the Mahalanobis distance, with limits from the same normal operation."""
+    with one_line_errors():
+        from biosfa.recordings.monitoring import work
+        from biosfa.recordings.monitoring.peers import peer_rows
+
+        found = work.compare_files(model, inputs, given, normal)
+        say(f"{'monitor':22}{'rows in alarm':>14}   rows beyond each limit")
+        for name, alarms, parts in peer_rows(found):
+            say(f"{name:22}{alarms:>14}   {parts}")
+
+
+def rule(words: str | None) -> tuple[int, int] | None:
+    """Return a persistence rule from words such as 3/10."""
+    if words is None:
+        return None
+    k, slash, n = words.partition("/")
+    if not (slash and k.isdigit() and n.isdigit()):
+        raise ValueError(f"--persistence {words} is not of the form K/N, as in 3/10")
+    return int(k), int(n)
+
+
+def print_alarms(alarms: "list[Alarm]", names: list[str]) -> None:
+    """Print the first alarms as a table."""
+    if not alarms:
+        say("no alarms")
+        return
+    rows = [("begin", "end", "verdict", "largest", "columns that contribute most")]
+    for alarm in alarms[:SHOWN]:
+        begin, end = (alarm.begin or str(alarm.first)), (alarm.end or str(alarm.last))
+        largest = f"{alarm.worst:.3g} × the limit of {alarm.statistic}"
+        rows.append((begin, end, alarm.verdict, largest, ", ".join(alarm.columns(names))))
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    for row in rows:
+        say("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]))
+    if len(alarms) > SHOWN:
+        say(f"and {len(alarms) - SHOWN} more alarms in alarms.csv")

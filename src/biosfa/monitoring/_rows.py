@@ -1,0 +1,55 @@
+"""Rows that a monitor is given, as a stream, and their features."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from biosfa.episodes import episode_starts
+from biosfa.estimators import check_columns
+from biosfa.io import Chunk, Position, Stream, StreamOptions
+from biosfa.io.tables import Sliced
+from biosfa.monitoring._detectors import Detector
+from biosfa.typing import BoolArray, Float64Array
+from biosfa.validation import check_samples
+
+if TYPE_CHECKING:
+    from biosfa.monitoring._monitor import SlowFeatureMonitor
+
+
+def opened(
+    monitor: "SlowFeatureMonitor", X: ArrayLike | Stream, lengths: ArrayLike | None = None, *, reset: bool = False
+) -> Stream:
+    """Return an input as a stream, after checking it. Rows with missing values end episodes.
+
+    With ``reset``, the monitor takes over the number and the names of the columns.
+    """
+    if isinstance(X, Stream):
+        if lengths is not None:
+            raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
+        if not reset:
+            check_columns(monitor.model_, X)
+            return X
+        monitor.n_features_in_ = X.n_features
+        monitor.__dict__.pop("feature_names_in_", None)
+        if X.named:
+            monitor.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+        return X
+    samples = check_samples(monitor, X, reset=reset, min_samples=2 if reset else 1, allow_nan=True)
+    episode_starts(len(samples), lengths, open_episode=False)  # checks the lengths
+    sizes = None if lengths is None else np.asarray(lengths).tolist()
+    names = [str(name) for name in getattr(monitor, "feature_names_in_", [])]
+    return StreamOptions(episodes=sizes, missing="break").open(Sliced("X", samples, names or None))
+
+
+def features_of(detector: Detector, stream: Stream) -> tuple[Float64Array, BoolArray, Chunk]:
+    """Return features of each row, which rows begin an episode, and the rows as one chunk."""
+    chunks = list(stream)
+    found = [detector.features(chunk) for chunk in chunks]
+    whole = Chunk(
+        np.concatenate([chunk.samples for chunk in chunks]),
+        np.concatenate([chunk.starts for chunk in chunks]),
+        np.concatenate([np.ones(chunk.n_rows, np.bool_) if chunk.kept is None else chunk.kept for chunk in chunks]),
+        Position(),
+    )
+    return np.concatenate([Y for Y, _ in found]), np.concatenate([begins for _, begins in found]), whole

@@ -1,0 +1,94 @@
+"""Turn a monitor into the content of a model file, and back."""
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from biosfa.estimators import SlowFeatureEstimator, decode, encode, load_model, to_model
+from biosfa.io.model_file import Model
+from biosfa.kernels.exact import Moments
+from biosfa.monitoring._calibration import Calibration
+from biosfa.monitoring._charts import SLOW_AND_REST
+from biosfa.monitoring._normal import Normal
+from biosfa.monitoring._verdicts import Rule
+from biosfa.typing import Arrays
+from biosfa.validation import check_positive, checked_array
+
+if TYPE_CHECKING:
+    from biosfa.monitoring._monitor import SlowFeatureMonitor
+
+Monitor = TypeVar("Monitor", bound="SlowFeatureMonitor")
+
+
+def to_file(monitor: "SlowFeatureMonitor") -> Model:
+    """Return a monitor as the content of a file. The file of its model is part of it."""
+    inner, normal = to_model(monitor.model_), monitor._normal
+    parameters = {name: encode(value) for name, value in monitor.get_params(deep=False).items() if name != "model"}
+    settings = {
+        "parameters": {**parameters, "persistence": list(monitor.persistence)},
+        "model": {"kind": inner.kind, "settings": inner.settings, "given": monitor.model is not None},
+        "calibration": monitor.calibration_.to_json(),
+        "rules": [list(rule) for rule in monitor.rules_],
+        "constant_columns": list(monitor.constant_columns_.items()),
+        "normal": {
+            "weight": normal.moments.weight,
+            "pair_weight": normal.moments.pair_weight,
+            "doubt": normal.doubt,
+            "follows": normal.follows,
+        },
+    }
+    arrays = {f"model.{name}": array for name, array in inner.arrays.items()}
+    arrays |= {f"normal.{name}": array for name, array in normal.arrays().items()}
+    return Model(type(monitor).__name__, settings, {**arrays, "limits": monitor.limits_})
+
+
+def from_file(kind: type[Monitor], path: str, model: Model) -> Monitor:
+    """Return the monitor from which :func:`to_file` made the content of a file."""
+    settings = model.settings
+    inner_kind, inner_settings = settings["model"]["kind"], settings["model"]["settings"]
+    inner = load_model(path, Model(inner_kind, inner_settings, _part(model, "model.")))
+    if not isinstance(inner, SlowFeatureEstimator):
+        raise ValueError(f"a monitor cannot be built on {inner_kind}")
+    k, n = settings["parameters"]["persistence"]
+    parameters = decode(path, {**settings["parameters"], "persistence": None}, {}, ())
+    given = inner if settings["model"]["given"] else None
+    monitor = kind(**{**parameters, "persistence": (k, n), "model": given})
+    monitor._check_parameters()
+    monitor.model_, monitor.n_features_in_ = inner, inner.n_features_in_
+    if hasattr(inner, "feature_names_in_"):
+        monitor.feature_names_in_ = inner.feature_names_in_
+    monitor.limits_ = checked_array("limits", model.arrays, (len(SLOW_AND_REST),))
+    monitor.calibration_ = Calibration.from_json(settings["calibration"])
+    monitor.rules_ = tuple(Rule(*rule) for rule in settings["rules"])
+    monitor.constant_columns_ = {int(column): float(value) for column, value in settings["constant_columns"]}
+    if not set(monitor.constant_columns_) <= set(range(inner.n_features_in_)):
+        raise ValueError("its constant columns are not columns of the model")
+    monitor._normal = _normal_of(monitor, settings["normal"], _part(model, "normal."))
+    monitor.offset_ = -1.0
+    return monitor
+
+
+def _normal_of(monitor: "SlowFeatureMonitor", scalars: dict[str, Any], arrays: Arrays) -> Normal:
+    """Return what was normal when a monitor was saved."""
+    k, rank = len(monitor.model_.delta_values_), len(arrays["delta_values"])
+    shapes = {"mean": (k,), "scatter": (k, k), "difference": (k, k), "delta_values": (rank,)}
+    shapes |= {"level": (k,), "smooth": (4, k), "turn": (rank, k), "columns": (k, monitor.model_.patterns_.shape[1])}
+    checked = {name: checked_array(name, arrays, shapes[name]) for name in arrays}
+    for name in ("weight", "pair_weight"):
+        check_positive(name, scalars[name])
+    check_positive("doubt", scalars["doubt"], zero=True)
+    n = monitor.calibration_.n_rows
+    weights = {name: float(scalars[name]) for name in ("weight", "pair_weight")}
+    return Normal(
+        Moments.of(checked, n, n, **weights),
+        monitor.slow_share,
+        checked["delta_values"],
+        **{name: checked.get(name) for name in ("turn", "level", "smooth", "columns")},
+        follows=bool(scalars["follows"]),
+        doubt=float(scalars["doubt"]),
+    )
+
+
+def _part(model: Model, prefix: str) -> Arrays:
+    """Return the arrays of a file whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): np.asarray(a) for name, a in model.arrays.items() if name.startswith(prefix)}

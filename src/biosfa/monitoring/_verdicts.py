@@ -1,0 +1,109 @@
+"""Verdicts: what statistics beyond their limits say about the process."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from biosfa.typing import BoolArray, Float64Array, IntArray
+
+NORMAL, MOVED, ABNORMAL, NO_DATA = "normal", "moved", "abnormal", "no data"
+VERDICTS = (NORMAL, MOVED, ABNORMAL, NO_DATA)
+
+# Persistence rules that are compared when a monitor is fitted: k of the last n rows.
+USUAL_RULES = ((1, 1), (2, 2), (2, 3), (3, 5), (3, 10), (5, 10))
+SIMULATED = 20_000  # faults that are simulated to find the delay of a rule
+
+
+class Rule(NamedTuple):
+    """A persistence rule, and what it does.
+
+    Attributes
+    ----------
+    k, n : int
+        A statistic counts as out of its limit if it was out in ``k`` of the last ``n`` rows.
+    false_alarms : float
+        Share of the rows of normal operation that are not "normal".
+    false_alarms_per_1000 : float
+        Number of false alarms, runs of such rows, per 1,000 rows of normal operation.
+    delay : int
+        Rows until the alarm, if a fault puts a statistic out of its limit in every row.
+    delay_half : float
+        The same, on average, if it does so in half of the rows.
+
+    Examples
+    --------
+    >>> from biosfa.datasets import stirred_tank
+    >>> from biosfa.monitoring import SlowFeatureMonitor
+    >>> monitor = SlowFeatureMonitor().fit(stirred_tank(10_000, random_state=0).samples)
+    >>> [(rule.k, rule.n, rule.delay) for rule in monitor.rules_]
+    [(1, 1, 1), (2, 2, 2), (2, 3, 2), (3, 5, 3), (3, 10, 3), (5, 10, 5)]
+    """
+
+    k: int
+    n: int
+    false_alarms: float
+    false_alarms_per_1000: float
+    delay: int
+    delay_half: float
+
+
+@dataclass
+class Persistence:
+    """Applies a persistence rule row by row, with a memory of the last rows."""
+
+    k: int
+    n: int
+    past: BoolArray  # (up to n − 1 rows, statistics): which were out of their limits
+
+    @classmethod
+    def begin(cls, rule: tuple[int, int], n_statistics: int) -> Self:
+        """Return the rule (k, n) without a past."""
+        return cls(*rule, np.zeros((0, n_statistics), np.bool_))
+
+    def apply(self, out: BoolArray) -> BoolArray:
+        """Return which statistics count as out of their limits in the next rows."""
+        if self.n == 1:
+            return out
+        rows = np.concatenate([self.past, out])
+        counts = np.cumsum(rows, axis=0, dtype=np.int64)
+        counts[self.n :] -= counts[: -self.n].copy()
+        self.past = rows[max(0, len(rows) - self.n + 1) :]
+        lasting: BoolArray = counts[len(rows) - len(out) :] >= self.k
+        return lasting
+
+
+def codes(statistics: Float64Array, lasting: BoolArray, n_levels: int) -> IntArray:
+    """Return the number of the verdict of each row in ``VERDICTS``."""
+    moved, changed = lasting[:, :n_levels].any(axis=1), lasting[:, n_levels:].any(axis=1)
+    found = np.where(changed, 2, np.where(moved, 1, 0))
+    nothing = np.all(np.isnan(statistics), axis=1)
+    return np.where(nothing, 3, found)
+
+
+def compared_rules(out: BoolArray, own: tuple[int, int], n_levels: int, rng: np.random.Generator) -> tuple[Rule, ...]:
+    """Return what the usual rules and one's own do; ``out`` says what was out of its limit in normal operation."""
+    found = []
+    for k, n in sorted({*USUAL_RULES, own}, key=lambda rule: (rule[1], rule[0])):
+        lasting = Persistence.begin((k, n), out.shape[1]).apply(out)
+        alarm = np.asarray(np.any(lasting, axis=1))
+        begun = np.count_nonzero(alarm & ~np.append(False, alarm[:-1]))
+        found.append(Rule(k, n, float(alarm.mean()), 1000.0 * int(begun) / len(out), k, _delay(k, n, rng)))
+    return tuple(found)
+
+
+def _delay(k: int, n: int, rng: np.random.Generator) -> float:
+    """Return the mean number of rows until k of the last n are out of the limit, if half of them are, at random."""
+    horizon, ended, rows = 8 * n + 64, np.zeros(SIMULATED, np.int64), 0
+    waiting = np.arange(SIMULATED)
+    past = np.zeros((SIMULATED, 0), np.bool_)
+    while len(waiting) and rows < 1000 * n:
+        drawn = np.hstack([past, rng.random((len(waiting), horizon)) < 0.5])
+        counts = np.cumsum(drawn, axis=1)
+        counts[:, n:] -= counts[:, :-n].copy()
+        reached = counts[:, past.shape[1] :] >= k
+        hit = reached.any(axis=1)
+        ended[waiting[hit]] = rows + reached[hit].argmax(axis=1) + 1
+        waiting, past, rows = waiting[~hit], drawn[~hit][:, drawn.shape[1] - n + 1 :], rows + horizon
+    ended[waiting] = rows
+    return float(ended.mean())

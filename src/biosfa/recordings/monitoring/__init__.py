@@ -1,0 +1,1 @@
+"""The work of ``biosfa monitor``: fitting, checking files and lines, accepting, comparing."""

@@ -1,0 +1,78 @@
+"""The report of a check, as one HTML file."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from biosfa.monitoring import SLOW_AND_REST, Peer, SlowFeatureMonitor
+from biosfa.presentation.report import Report
+from biosfa.recordings.monitoring.alarms import Alarm, Alarms
+from biosfa.recordings.monitoring.peers import peer_rows
+from biosfa.wording import counted
+
+LISTED = 200  # alarms in the table
+
+MEANINGS = (
+    ("normal", "all statistics are within their limits"),
+    ("moved", "T² is out of its limit, S² is not: the process runs somewhere else, with its usual dynamics"),
+    ("abnormal", "S² is out of its limit: the process changes in a way that it normally does not"),
+    ("no data", "values are missing, or the row has no row before it"),
+)
+
+
+def write_report(
+    monitor: SlowFeatureMonitor,
+    alarms: Alarms,
+    names: Sequence[str],
+    picture: Path,
+    peers: Mapping[str, Peer],
+    path: Path,
+) -> None:
+    """Write the report of a check. ``peers`` are other monitors on the same rows; there may be none."""
+    n_alarms = len(alarms.found)
+    lead = f"{counted(n_alarms, 'alarm')} in {counted(alarms.n_rows, 'row')}."
+    report = Report("Has the process moved, or is it broken?", lead)
+    total = max(1, alarms.n_rows)
+    report.facts((f"{100 * n / total:.1f}%", f"of the rows: {verdict}") for verdict, n in alarms.counts.items())
+    report.picture(picture, "Statistics as multiples of their limits, verdicts, and columns that contribute to alarms.")
+    report.heading("Alarms")
+    if n_alarms:
+        header = ("begin", "end", "verdict", "largest statistic", "columns that contribute most")
+        report.table(header, (_cells(alarm, names) for alarm in alarms.found[:LISTED]), words=True)
+        if n_alarms > LISTED:
+            report.paragraph(f"The table has the first {LISTED} alarms. alarms.csv has all of them.")
+    else:
+        report.paragraph("There are no alarms.")
+    report.heading("What the verdicts mean")
+    report.table(("verdict", "meaning"), MEANINGS, words=True)
+    if peers:
+        report.heading("Other monitors")
+        report.paragraph("Their limits come from the same rows of normal operation, in the same way.")
+        report.table(("monitor", "rows in alarm", "statistic: rows beyond its limit"), peer_rows(peers), words=True)
+    report.heading("Limits")
+    found = monitor.calibration_
+    report.table(
+        ("statistic", "limit", "training rows beyond it"),
+        (
+            (name, f"{limit:.4g}", f"{100 * share:.2f}%")
+            for name, limit, share in zip(SLOW_AND_REST, monitor.limits_, found.false_alarms, strict=True)
+        ),
+    )
+    report.paragraph(
+        f"From {counted(found.n_rows, 'row')} of normal operation. The slowest feature has a correlation time of "
+        f"{found.correlation_time:.3g} rows. About {found.rows_needed:,} rows are needed for limits that hold."
+    )
+    report.versions()
+    report.write(path)
+
+
+def _cells(alarm: Alarm, names: Sequence[str]) -> list[str]:
+    """Return the cells of an alarm. Times, or numbers of rows if there are none, stay on one line."""
+    begin, end = (
+        _unbroken(time or f"row {row}") for time, row in ((alarm.begin, alarm.first), (alarm.end, alarm.last))
+    )
+    largest = _unbroken(f"{alarm.worst:.3g} × the limit of {alarm.statistic}")
+    return [begin, end, alarm.verdict, largest, ", ".join(alarm.columns(names))]
+
+
+def _unbroken(text: str) -> str:
+    return text.replace(" ", "\N{NO-BREAK SPACE}").replace("-", "\N{NON-BREAKING HYPHEN}")

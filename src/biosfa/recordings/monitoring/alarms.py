@@ -1,0 +1,106 @@
+"""Alarms: when rows were not normal, with which verdict, and which columns contribute."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from biosfa.io import Chunk
+from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Watched
+from biosfa.typing import Float64Array
+
+CAUSES = 3  # columns that are named per alarm
+BRIDGED = 10  # rows with another verdict that do not end an alarm
+HEADER = ("first_row", "last_row", "begin", "end", "verdict", "largest", "times_its_limit", "columns")
+
+
+@dataclass
+class Alarm:
+    """Rows with the verdict "moved" or "abnormal". At most ten rows between two of them have another verdict."""
+
+    verdict: str
+    first: int  # number of the first row, from 0
+    begin: str  # its time, as text; empty if the input has no times
+    last: int
+    end: str
+    worst: float = 0.0  # the largest statistic, as a multiple of its limit
+    statistic: str = ""  # its name
+    causes: Float64Array = field(default_factory=lambda: np.zeros(0))  # summed over the rows
+
+    def columns(self, names: Sequence[str]) -> list[str]:
+        """Return the names of the columns that contribute most, the first one most."""
+        order = np.argsort(-self.causes, kind="stable")[:CAUSES]
+        return [names[column] for column in order if self.causes[column] > 0.0]
+
+    def row(self, names: Sequence[str]) -> list[str]:
+        """Return the cells of a table, in the order of ``HEADER``."""
+        columns = ", ".join(self.columns(names))
+        first, last = str(self.first), str(self.last)
+        return [first, last, self.begin, self.end, self.verdict, self.statistic, f"{self.worst:.3g}", columns]
+
+
+class Alarms:
+    """Collects alarms from chunks that follow one another."""
+
+    def __init__(self, limits: Float64Array, n_columns: int) -> None:
+        self.found: list[Alarm] = []
+        self.counts = dict.fromkeys(VERDICTS, 0)  # number of rows per verdict
+        self.causes = {verdict: np.zeros(n_columns) for verdict in VERDICTS}  # summed over the rows of each verdict
+        self.n_rows = 0
+        self._limits = np.maximum(limits, np.finfo(float).tiny)
+        self._latest: dict[str, Alarm] = {}  # the last alarm of each verdict
+
+    def add(self, chunk: Chunk, watched: Watched) -> list[Alarm]:
+        """Take the next rows, and return the alarms that begin among them."""
+        verdicts, begun = watched.verdicts, []
+        for verdict in VERDICTS:
+            rows = verdicts == verdict
+            self.counts[verdict] += int(np.count_nonzero(rows))
+            self.causes[verdict] += watched.causes[rows].sum(axis=0)
+        cuts = np.flatnonzero(verdicts[1:] != verdicts[:-1]) + 1
+        for begin, end in zip([0, *cuts], [*cuts, len(verdicts)], strict=True):
+            if begin == end:
+                continue
+            verdict = str(verdicts[begin])
+            if verdict not in ("moved", "abnormal"):
+                continue
+            first, alarm = self.n_rows + int(begin), self._latest.get(verdict)
+            if alarm is None or first - alarm.last > BRIDGED + 1:
+                alarm = Alarm(verdict, first, _time(chunk, begin), first, "", causes=np.zeros(watched.causes.shape[1]))
+                self.found.append(alarm)
+                begun.append(alarm)
+                self._latest[verdict] = alarm
+            self._extend(alarm, chunk, watched, begin, end)
+        self.n_rows += len(verdicts)
+        return begun
+
+    def _extend(self, alarm: Alarm, chunk: Chunk, watched: Watched, begin: int, end: int) -> None:
+        alarm.last, alarm.end = self.n_rows + int(end) - 1, _time(chunk, end - 1)
+        alarm.causes += watched.causes[begin:end].sum(axis=0)
+        ratios = np.nan_to_num(watched.statistics[begin:end] / self._limits, posinf=np.inf)
+        worst = ratios.max(axis=0)
+        if worst.max() > alarm.worst:
+            alarm.worst, alarm.statistic = float(worst.max()), SLOW_AND_REST[int(worst.argmax())]
+
+    def as_csv(self, names: Sequence[str]) -> bytes:
+        """Return the alarms as a table in CSV."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(HEADER)
+        writer.writerows(alarm.row(names) for alarm in self.found)
+        return text.getvalue().encode()
+
+
+def _time(chunk: Chunk, row: int) -> str:
+    """Return the time of a row as text; empty if the input has no times."""
+    return "" if chunk.times is None else time_text(chunk.times[row])
+
+
+def time_text(time: Any) -> str:
+    """Return a time as text: dates without fractions of seconds that are zero."""
+    if isinstance(time, np.datetime64):
+        return "" if np.isnat(time) else str(time).rstrip("0").removesuffix(".").replace("T", " ")
+    return f"{time:.10g}"

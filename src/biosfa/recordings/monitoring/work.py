@@ -1,0 +1,227 @@
+"""Fits monitors to files, checks files and lines with them, and changes what is normal."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from biosfa.estimators import load
+from biosfa.exceptions import InputError
+from biosfa.io import Chunk, Position, Stream, StreamOptions
+from biosfa.io.atomic import replace_file, writing
+from biosfa.io.tables import STDIN, create_table, live_input
+from biosfa.io.targets import check_target
+from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Peer, SlowFeatureMonitor, compare
+from biosfa.presentation.progress import Progress
+from biosfa.recordings.monitoring._picture import draw
+from biosfa.recordings.monitoring._report import write_report
+from biosfa.recordings.monitoring._trace import Trace
+from biosfa.recordings.monitoring.alarms import Alarm, Alarms
+from biosfa.recordings.notes import gaps, note
+from biosfa.recordings.remembered import stream_for
+
+PASSES = 4  # of a fit over the rows of normal operation
+
+
+class Reported(Stream):
+    """A stream that reports how far it was read."""
+
+    def __init__(self, stream: Stream, report: Callable[[float], object]) -> None:
+        self.__dict__.update(stream.__dict__)
+        self._report = report
+
+    def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
+        """Yield the chunks after a position."""
+        for chunk in super().chunks(position):
+            yield chunk
+            self._report(self.fraction(chunk.position))
+
+
+def load_monitor(path: str) -> SlowFeatureMonitor:
+    """Return the monitor that a file holds.
+
+    Raises
+    ------
+    InputError
+        If the file holds something else.
+    """
+    found = load(path)
+    if not isinstance(found, SlowFeatureMonitor):
+        raise InputError(f"{path} holds {type(found).__name__}, not a monitor: biosfa monitor fit writes one")
+    return found
+
+
+def fit(monitor: SlowFeatureMonitor, inputs: list[str], given: Mapping[str, Any], out: Path) -> None:
+    """Fit a monitor to files, and write it. ``given`` has fields of StreamOptions."""
+    if inputs == [STDIN]:
+        raise ValueError("standard input can be read only once, and a monitor reads its rows several times: use a file")
+    model = monitor.model
+    options = {"missing": "break", **given}
+    stream = StreamOptions(**options).open(inputs) if model is None else stream_for(model, inputs, options)
+    check_target(out, stream.files())
+    with writing(out), Progress("learn what is normal", total=None, unit="passes") as progress:
+        before = [0.0, 0.0]  # passes that have ended, and the share of the present one
+
+        def report(share: float) -> None:
+            if share < before[1]:
+                before[0] += 1.0
+            before[1] = share
+            progress.reach(min(1.0, (before[0] + share) / PASSES), int(before[0]))
+
+        monitor.fit(Reported(stream, report))
+        monitor.save(out)
+
+
+class Checked:
+    """What a check has found."""
+
+    def __init__(self, monitor: SlowFeatureMonitor) -> None:
+        self.monitor = monitor
+        self.alarms = Alarms(monitor.limits_, monitor.n_features_in_)
+        self.trace = Trace(monitor.limits_)
+        self.end = Position()
+
+    def take(self, chunk: Chunk) -> tuple[np.ndarray[Any, Any], list[Alarm]]:
+        """Take the next rows, and return a row of numbers for each, and the alarms that begin."""
+        watched = self.monitor.watch_chunk(chunk)
+        self.trace.add(chunk, watched)
+        self.end = chunk.position
+        numbers = np.array([VERDICTS.index(str(verdict)) for verdict in watched.verdicts], dtype=np.float64)
+        return np.column_stack([watched.statistics, numbers]), self.alarms.add(chunk, watched)
+
+
+def check(
+    path: str,
+    inputs: list[str],
+    given: Mapping[str, Any],
+    folder: Path | None,
+    *,
+    statistics: str = "csv",
+    normal: list[str] | None = None,
+    persistence: tuple[int, int] | None = None,
+) -> Checked:
+    """Check files, and write the results to a folder, if there is one.
+
+    The results are ``alarms.csv``, ``statistics.csv`` (or another format), ``statistics.png`` and ``report.html``.
+    ``normal`` are the files of normal operation: with them, the report has other monitors, too.
+    """
+    monitor = _opened(path, persistence)
+    stream = stream_for(monitor.model_, inputs, given)
+    names = stream.feature_names
+    checked = Checked(monitor)
+    with ExitStack() as stack, Progress("check", total=None, unit="rows") as progress:
+        table = None
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            target = folder / f"statistics.{statistics}"
+            check_target(target, [path, *stream.files()])
+            table = stack.enter_context(create_table(str(target), [*SLOW_AND_REST, "verdict"]))
+        for chunk in stream:
+            numbers, _ = checked.take(chunk)
+            if table is not None:
+                table.write(numbers)
+            progress.reach(stream.fraction(chunk.position), checked.alarms.n_rows)
+    if not checked.alarms.n_rows:
+        raise InputError("the input has no rows to check")
+    if folder is not None:
+        replace_file(folder / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
+        axis = (stream.reading.time or "time") if checked.trace.timed else "row"
+        draw(checked.alarms, checked.trace, names, axis, folder / "statistics.png")
+        peers = {} if normal is None else compare_files(path, inputs, given, normal)
+        write_report(monitor, checked.alarms, names, folder / "statistics.png", peers, folder / "report.html")
+    if checked.end.n_skipped or checked.end.n_broken:
+        note(gaps(checked.end))
+    return checked
+
+
+def _opened(path: str, persistence: tuple[int, int] | None) -> SlowFeatureMonitor:
+    monitor = load_monitor(path)
+    if persistence is not None:
+        monitor.set_params(persistence=persistence)
+    return monitor
+
+
+def watch(
+    path: str,
+    descriptor: int,
+    target: IO[str],
+    given: Mapping[str, Any],
+    *,
+    persistence: tuple[int, int] | None = None,
+) -> Checked:
+    """Read lines until they end, and write one line of JSON per alarm, as soon as it begins."""
+    monitor = _opened(path, persistence)
+    stream = stream_for(monitor.model_, live_input(descriptor, given.get("header")), given)
+    names, checked = stream.feature_names, Checked(monitor)
+    for chunk in stream:
+        numbers, begun = checked.take(chunk)
+        offset = checked.alarms.n_rows - len(numbers)
+        for alarm in begun:
+            statistics = dict(zip(SLOW_AND_REST, numbers[alarm.first - offset], strict=False))
+            target.write(json.dumps(described(alarm, statistics, monitor, names), ensure_ascii=False) + "\n")
+        if begun:
+            target.flush()
+    return checked
+
+
+def described(
+    alarm: Alarm, statistics: Mapping[str, float], monitor: SlowFeatureMonitor, names: list[str]
+) -> dict[str, Any]:
+    """Return an alarm that has begun as JSON data."""
+    return {
+        "row": alarm.first,
+        "time": alarm.begin or None,
+        "verdict": alarm.verdict,
+        "statistics": {name: _number(value) for name, value in statistics.items()},
+        "limits": {name: float(limit) for name, limit in zip(SLOW_AND_REST, monitor.limits_, strict=True)},
+        "columns": alarm.columns(names),
+    }
+
+
+def _number(value: float) -> float | str | None:
+    """Return a number as JSON data, which has no NaN and no infinity."""
+    return None if math.isnan(value) else "infinite" if math.isinf(value) else float(value)
+
+
+def accept(path: str, inputs: list[str], given: Mapping[str, Any], out: Path, since: str | None) -> int:
+    """Make rows of files normal, write the monitor, and return the number of rows. ``since`` is a row or a time."""
+    monitor = load_monitor(path)
+    stream = stream_for(monitor.model_, inputs, given)
+    check_target(out, stream.files())
+    first = 0 if since is None else _row_of(stream, since)
+    n_rows = sum(chunk.n_rows for chunk in stream)
+    with writing(out):
+        monitor.accept(stream, since=first)
+        monitor.save(out)
+    return n_rows - first
+
+
+def _row_of(stream: Stream, since: str) -> int:
+    """Return the number of the first row at a time, or a number of a row as it is."""
+    if stream.reading.time is None:
+        if not since.isdigit():
+            raise ValueError(f"--since {since}: without a column of time, give the number of a row, from 0")
+        return int(since)
+    n_rows = 0
+    for chunk in stream:
+        assert chunk.times is not None
+        try:
+            wanted = np.datetime64(since, "ns") if chunk.times.dtype.kind == "M" else float(since)
+        except ValueError:
+            raise ValueError(f"--since {since} is not a time like those of column {stream.reading.time!r}") from None
+        later = np.flatnonzero(chunk.times >= wanted)
+        if len(later):
+            return n_rows + int(later[0])
+        n_rows += chunk.n_rows
+    raise ValueError(f"--since {since} is later than all rows")
+
+
+def compare_files(path: str, inputs: list[str], given: Mapping[str, Any], normal: list[str]) -> dict[str, Peer]:
+    """Return which rows of files a monitor and other monitors find out of their limits."""
+    monitor = load_monitor(path)
+    rows, training = (stream_for(monitor.model_, files, given) for files in (inputs, normal))
+    return compare(monitor, training, rows)

@@ -1,0 +1,54 @@
+"""What input columns contribute to the statistics."""
+
+import numpy as np
+import pytest
+
+from biosfa import SFA
+from biosfa.datasets import stirred_tank
+from biosfa.monitoring import SlowFeatureMonitor
+
+
+@pytest.fixture(scope="module")
+def normal():
+    return stirred_tank(12_000, random_state=0).samples
+
+
+@pytest.mark.parametrize("parameters", [{}, {"n_delays": 3}, {"expansion": "quadratic"}])
+def test_contributions_add_up_to_the_statistics(normal, parameters):
+    mean, deviation = normal.mean(axis=0), normal.std(axis=0)
+    monitor = SlowFeatureMonitor(**parameters).fit((normal - mean) / deviation)
+    X = (stirred_tank(200, fault="noise", start=100, random_state=1).samples - mean) / deviation
+    shares, statistics = monitor.contributions(X), monitor.statistics(X)
+    assert shares.shape == (200, 4, 12)
+    np.testing.assert_allclose(shares.sum(axis=2), statistics, rtol=1e-9)
+    assert np.nanmin(shares) >= 0.0
+
+
+@pytest.mark.parametrize("fault", ["bias", "drift", "noise"])
+@pytest.mark.parametrize("sensor", ["feed_temperature", "jacket_temperature", "outlet_flow"])
+def test_the_faulty_sensor_is_among_the_first_two_causes(normal, fault, sensor):
+    monitor = SlowFeatureMonitor(n_delays=2).fit(normal)
+    run = stirred_tank(1500, fault=fault, start=500, sensor=sensor, random_state=1)
+    causes = monitor.causes(run.samples)
+    sums = causes.sum(axis=1)
+    assert np.all((np.abs(sums - 1) < 1e-9) | (sums == 0))
+    strongest = np.argsort(-causes[500:].sum(axis=0))[:2]
+    assert sensor in [run.columns[j] for j in strongest]
+
+
+def test_a_fault_of_one_column_is_explained_by_it_alone(normal):
+    """With one delay, the part of a column is the squared length of a projection: all of it, if only it has changed."""
+    monitor = SlowFeatureMonitor(slow_share=1.0).fit(normal)
+    x = normal.mean(axis=0) + 10 * normal[:, 4].std() * np.eye(12)[4]
+    shares = monitor.contributions(np.stack([normal.mean(axis=0), x]))[1, 0]
+    assert shares.argmax() == 4
+
+
+def test_principal_components_are_traced_to_their_columns(normal):
+    monitor = SlowFeatureMonitor(model=SFA(pca=8, n_delays=2).fit(normal)).fit(normal)
+    X = stirred_tank(100, random_state=1).samples
+    np.testing.assert_allclose(monitor.contributions(X).sum(axis=2)[1:], monitor.statistics(X)[1:], rtol=1e-9)
+    assert monitor.contributions(X).shape == (100, 4, 12)
+    quadratic = SlowFeatureMonitor(model=SFA(pca=3, expansion="quadratic").fit(normal)).fit(normal)
+    with pytest.raises(ValueError, match="contributions are known"):
+        quadratic.contributions(X)

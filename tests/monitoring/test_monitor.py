@@ -1,0 +1,235 @@
+"""The monitor: statistics, limits, verdicts, rows one by one, files."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.linalg import eigh
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import biosfa
+from biosfa import SFA, OnlineSFA, RankDeficiencyWarning, ShortCalibrationWarning
+from biosfa.datasets import stirred_tank
+from biosfa.io import open_stream
+from biosfa.monitoring import SlowFeatureMonitor, compare
+
+
+@pytest.fixture(scope="module")
+def normal():
+    return stirred_tank(12_000, random_state=0).samples
+
+
+@pytest.fixture(scope="module")
+def monitor(normal):
+    return SlowFeatureMonitor(n_delays=2).fit(normal)
+
+
+def test_statistics_are_those_of_the_definition(normal):
+    monitor = SlowFeatureMonitor(slow_share=0.3).fit(normal)
+    X = stirred_tank(200, random_state=1).samples
+    centred, steps = normal - normal.mean(axis=0), np.diff(normal, axis=0)
+    delta, V = eigh(steps.T @ steps / len(steps), centred.T @ centred / len(centred))
+    y = (X - normal.mean(axis=0)) @ V
+    slow, rest = slice(0, 4), slice(4, 12)  # 30% of 12, rounded up
+    T = np.stack([(y[:, part] ** 2).sum(axis=1) for part in (slow, rest)], axis=1)
+    S = np.stack([(np.diff(y, axis=0)[:, part] ** 2 / delta[part]).sum(axis=1) for part in (slow, rest)], axis=1)
+    found = monitor.statistics(X)
+    np.testing.assert_allclose(found[:, :2], T, rtol=1e-6)
+    np.testing.assert_allclose(found[1:, 2:], S, rtol=1e-6)
+    assert np.isnan(found[0, 2:]).all()
+    assert monitor.n_slow_ == 4
+
+
+def test_limits_hold_on_other_rows_and_for_the_family(normal, monitor):
+    further = stirred_tank(40_000, random_state=5).samples
+    alarms = (monitor.statistics(further)[2:] > monitor.limits_).mean(axis=0)
+    assert np.all((alarms > 0.004) & (alarms < 0.02))
+    family = SlowFeatureMonitor(n_delays=2, family=True).fit(normal)
+    together = (family.verdicts(further) != "normal").mean()
+    assert 0.004 < together < 0.02
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict", "after"),
+    [("set_point", "moved", 600), ("stuck_valve", "abnormal", 520), ("noise", "abnormal", 520),
+     ("lost_controller", "abnormal", 520)],
+)  # fmt: skip
+def test_verdicts_tell_a_new_set_point_from_faults(normal, fault, verdict, after):
+    monitor = SlowFeatureMonitor(n_delays=2, persistence=(3, 10)).fit(normal)
+    verdicts = monitor.verdicts(stirred_tank(1500, fault=fault, start=500, random_state=7).samples)
+    assert (verdicts[:500] == "normal").mean() > 0.95
+    assert (verdicts[after:] == verdict).mean() > 0.8
+
+
+def test_rows_without_data_and_after_gaps(monitor):
+    X = stirred_tank(60, random_state=1).samples.copy()
+    whole = monitor.statistics(X)
+    X[20, 3] = np.nan
+    found = monitor.statistics(X)
+    nothing = np.isnan(found)
+    assert nothing[0].all()  # the first row has no delay
+    assert nothing[20:22].all()  # missing, and without its delay
+    assert nothing[22].tolist() == [False, False, True, True]  # without a row before
+    assert not nothing[23:].any()
+    np.testing.assert_allclose(found[23:], whole[23:])
+    assert set(monitor.verdicts(X)[[0, 20, 21]]) == {"no data"}
+    episodes = monitor.statistics(np.delete(X, 20, axis=0), lengths=[20, 39])
+    np.testing.assert_array_equal(episodes, np.delete(found, 20, axis=0))
+
+
+def test_rows_one_by_one_and_in_chunks_give_the_same(normal):
+    X = stirred_tank(400, fault="noise", start=200, random_state=3).samples.copy()
+    X[150:153, 2] = np.nan
+    normal = (normal - normal.mean(axis=0)) / normal.std(axis=0)
+    X = (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+    for parameters in ({}, {"n_delays": 3}, {"n_delays": 2, "persistence": (2, 5)}, {"expansion": "quadratic"}):
+        monitor = SlowFeatureMonitor(**parameters).fit(normal)
+        one_by_one = [monitor.update(x) for x in X]
+        np.testing.assert_allclose([status.statistics for status in one_by_one], monitor.statistics(X), rtol=1e-9)
+        assert [status.verdict for status in one_by_one] == monitor.verdicts(X).tolist()
+        other = SlowFeatureMonitor(**parameters).fit(normal)
+        chunks = [other.watch_chunk(chunk) for chunk in open_stream(X, missing="break", chunk_size=37)]
+        assert np.concatenate([chunk.verdicts for chunk in chunks]).tolist() == monitor.verdicts(X).tolist()
+        np.testing.assert_allclose(np.concatenate([chunk.causes for chunk in chunks]), other.causes(X), atol=1e-9)
+
+
+def test_the_end_of_an_episode_hides_the_row_before(monitor, normal):
+    fresh = SlowFeatureMonitor(n_delays=2).fit(normal)
+    for x in normal[:10]:
+        fresh.update(x)
+    assert np.isnan(fresh.end_episode().update(normal[10]).statistics).all()
+    np.testing.assert_allclose(
+        fresh.update(normal[11]).statistics, monitor.statistics(normal[10:12])[1], equal_nan=True
+    )
+
+
+def test_around_a_fitted_model(normal):
+    rows = stirred_tank(6000, random_state=9).samples
+    exact = SlowFeatureMonitor(model=SFA(n_delays=2).fit(normal)).fit(rows)
+    online = SlowFeatureMonitor(model=OnlineSFA(6, random_state=0).fit(normal)).fit(rows)
+    further = stirred_tank(20_000, random_state=5).samples
+    for monitor in (exact, online):
+        assert (monitor.statistics(further)[2:] > monitor.limits_).mean() < 0.02
+        assert monitor.calibration_.n_blocks == 0
+    with pytest.raises(TypeError, match="model must be a fitted SFA or OnlineSFA"):
+        SlowFeatureMonitor(model="sfa").fit(rows)
+
+
+def test_streams_and_frames_are_the_same_as_arrays(normal, monitor, tmp_path):
+    frame = pd.DataFrame(normal, columns=stirred_tank(1).columns)
+    frame.to_parquet(tmp_path / "normal.parquet")
+    streamed = SlowFeatureMonitor(n_delays=2).fit(open_stream(tmp_path / "normal.parquet", chunk_size=1000))
+    np.testing.assert_allclose(streamed.limits_, monitor.limits_, rtol=1e-6)
+    named = SlowFeatureMonitor(n_delays=2).fit(frame)
+    assert named.feature_names_in_.tolist() == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        named.statistics(frame.rename(columns={"level": "height"}))
+
+
+def test_a_saved_monitor_is_the_same(normal, tmp_path):
+    frame = pd.DataFrame(normal, columns=stirred_tank(1).columns).assign(constant=7.0)
+    monitor = SlowFeatureMonitor(n_delays=2, persistence=(2, 5), family=True, forget=1000).fit(frame)
+    X = frame.iloc[:3000] + 0.2
+    monitor.watch_chunk(next(iter(open_stream(X.to_numpy(), chunk_size=3000))))
+    monitor.save(tmp_path / "m")
+    loaded = biosfa.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.statistics(X), monitor.statistics(X))
+    np.testing.assert_array_equal(loaded.verdicts(X), monitor.verdicts(X))
+    np.testing.assert_array_equal(loaded.contributions(X[:50]), monitor.contributions(X[:50]))
+    assert loaded.get_params() == monitor.get_params()
+    assert (loaded.rules_, loaded.constant_columns_) == (monitor.rules_, {12: 7.0})
+    assert loaded.calibration_.correlation_time == monitor.calibration_.correlation_time
+
+
+def test_a_constant_column_that_moves_is_named(normal):
+    X = np.column_stack([normal, np.full(len(normal), 7.0)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RankDeficiencyWarning)  # not a reason to worry
+        monitor = SlowFeatureMonitor().fit(X)
+    assert monitor.constant_columns_ == {12: 7.0}
+    rows = X[:20].copy()
+    rows[10:, 12] = 8.0
+    assert set(monitor.verdicts(rows)[10:]) == {"abnormal"}
+    assert np.isinf(monitor.statistics(rows)[10:, [1, 3]]).all()
+    np.testing.assert_array_equal(monitor.causes(rows)[10:].argmax(axis=1), 12)
+    assert [monitor.update(row).verdict for row in rows][12] == "abnormal"
+
+
+def test_columns_that_depend_on_others_are_a_warning(normal):
+    with pytest.warns(RankDeficiencyWarning, match="linear combinations"):
+        SlowFeatureMonitor().fit(np.column_stack([normal, normal[:, 0] + normal[:, 1]]))
+
+
+def test_short_training_data_are_a_warning_that_says_how_many_rows_would_do(normal):
+    with pytest.warns(ShortCalibrationWarning, match="correlation times") as caught:
+        monitor = SlowFeatureMonitor(n_delays=2).fit(normal[:800])
+    assert caught[0].filename == __file__
+    assert f"about {monitor.calibration_.rows_needed:,} rows would do" in str(caught[0].message)
+    rng = np.random.default_rng(0)
+    with pytest.warns(ShortCalibrationWarning, match="per column and delay"):
+        SlowFeatureMonitor().fit(rng.standard_normal((150, 40)))
+    with pytest.warns(ShortCalibrationWarning, match=r"alarm rate of 0\.001"):
+        SlowFeatureMonitor(alarm_rate=0.001).fit(rng.standard_normal((1000, 3)))
+    with pytest.raises(ValueError, match="covariance is singular"):
+        SlowFeatureMonitor(n_delays=5).fit(rng.standard_normal((60, 20)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"slow_share": 1.5}, "slow_share is a share"),
+        ({"alarm_rate": 0.0}, "alarm_rate must be a positive number"),
+        ({"persistence": (3, 2)}, "k must not be larger than n"),
+        ({"forget": -1.0}, "forget must be a positive number"),
+    ],
+)
+def test_parameters_that_make_no_sense(normal, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SlowFeatureMonitor(**parameters).fit(normal[:1000])
+
+
+def test_mistakes_change_nothing(normal, monitor):
+    fitted = SlowFeatureMonitor().fit(normal)
+    with pytest.raises(ValueError, match="infinity"):
+        fitted.fit(np.full((100, 3), np.inf))
+    assert fitted.n_features_in_ == 12
+    with pytest.raises(ValueError, match=r"x must have the shape \(12,\)"):
+        fitted.update(np.zeros(3))
+
+
+def test_the_interface_of_outlier_detectors(normal, monitor):
+    X = stirred_tank(1000, fault="noise", start=500, random_state=2).samples
+    scores = monitor.score_samples(X)
+    worst = np.nanmax(monitor.statistics(X)[2:] / monitor.limits_, axis=1)
+    np.testing.assert_allclose(scores[2:], -worst)
+    np.testing.assert_array_equal(monitor.predict(X) == -1, np.nan_to_num(monitor.decision_function(X)) < 0)
+    assert (monitor.predict(X)[510:] == -1).mean() > 0.5
+
+
+def test_other_monitors_with_limits_from_the_same_rows(normal, monitor):
+    further = stirred_tank(20_000, random_state=5).samples
+    for name, peer in compare(monitor, normal, further).items():
+        assert np.all((peer.statistics[2:] > 1).mean(axis=0) < 0.02), name
+    noisy = stirred_tank(1000, fault="noise", start=500, random_state=2).samples
+    found = {name: peer.alarms[500:].mean() for name, peer in compare(monitor, normal, noisy).items()}
+    assert found["slow features"] > 0.5
+    centred = normal - normal.mean(axis=0)
+    distance = np.einsum("ij,ij->i", centred @ np.linalg.inv(np.cov(normal.T, bias=True)), centred)
+    own = compare(monitor, normal, normal, n_delays=1)["Mahalanobis distance"].statistics[:, 0]
+    np.testing.assert_allclose(own / own[0], distance / distance[0], rtol=1e-6)
+
+
+ORDER = "S² depends on the row before"
+
+
+@pytest.mark.filterwarnings("ignore::biosfa.ShortCalibrationWarning", "ignore::biosfa.RankDeficiencyWarning")
+@parametrize_with_checks(
+    [SlowFeatureMonitor()],
+    expected_failed_checks=lambda monitor: {
+        "check_methods_subset_invariance": ORDER,
+        "check_methods_sample_order_invariance": ORDER,
+    },
+)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)

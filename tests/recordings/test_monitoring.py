@@ -1,0 +1,231 @@
+"""``biosfa monitor``: fits, checks of files and of lines, new operating points, other monitors."""
+
+import csv
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import biosfa
+from biosfa.datasets import stirred_tank
+from biosfa.io import Chunk, Position, open_stream
+from biosfa.monitoring import SlowFeatureMonitor, Watched
+from biosfa.recordings.monitoring import work
+from biosfa.recordings.monitoring._trace import POINTS, SEVERITY, Trace
+from biosfa.recordings.monitoring.alarms import Alarms
+from tests.conftest import posix
+
+BEGINS = 600  # row at which something happens
+
+
+def write(path, plant, begin):
+    frame = pd.DataFrame(plant.samples, columns=plant.columns)
+    frame.insert(0, "timestamp", pd.date_range(begin, periods=len(frame), freq="6s"))
+    frame.to_csv(path, index=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("plant")
+    write(path / "normal.csv", stirred_tank(9000, random_state=0), "2026-01-05")
+    write(path / "noise.csv", stirred_tank(1000, fault="noise", start=BEGINS, random_state=1), "2026-01-07")
+    write(path / "moved.csv", stirred_tank(1600, fault="set_point", start=BEGINS, random_state=2), "2026-01-08")
+    return path
+
+
+@pytest.fixture(scope="module")
+def monitor(folder):
+    new = SlowFeatureMonitor(n_delays=2, persistence=(5, 10))
+    work.fit(new, [str(folder / "normal.csv")], {"time": "timestamp"}, folder / "plant")
+    return folder / "plant"
+
+
+def test_fit_writes_the_monitor_of_python(command, folder, monitor, tmp_path):
+    arguments = ("--time", "timestamp", "--delays", 2, "--persistence", "5/10", "--out", tmp_path / "m")
+    printed = command("monitor", "fit", folder / "normal.csv", *arguments)
+    assert "24 features of 12 columns, 12 of them slow, from 9,000 rows" in printed.stdout
+    assert "5 of 10" in printed.stdout
+    assert (tmp_path / "m").read_bytes() == monitor.read_bytes()
+    X = pd.read_csv(folder / "normal.csv").iloc[:, 1:].to_numpy()
+    np.testing.assert_allclose(SlowFeatureMonitor(n_delays=2).fit(X).limits_, biosfa.load(monitor).limits_, rtol=1e-6)
+
+
+def test_a_check_finds_the_fault_its_sensor_and_its_time(command, folder, monitor, tmp_path):
+    out = tmp_path / "check"
+    printed = command("monitor", "check", monitor, folder / "noise.csv", "--out", out, code=3)
+    rows = list(csv.DictReader((out / "alarms.csv").read_text(encoding="utf-8").splitlines()))
+    longest = max(rows, key=lambda row: int(row["last_row"]) - int(row["first_row"]))
+    assert longest["verdict"] == "abnormal"
+    assert longest["columns"].startswith("jacket_temperature")
+    assert any(BEGINS <= int(row["first_row"]) <= BEGINS + 10 for row in rows)
+    assert pd.Timestamp(rows[0]["begin"]) == pd.Timestamp("2026-01-07") + int(rows[0]["first_row"]) * pd.Timedelta("6s")
+    assert longest["begin"] in printed.stdout
+    found = pd.read_csv(out / "statistics.csv")
+    plant = biosfa.load(monitor)
+    X = pd.read_csv(folder / "noise.csv").iloc[:, 1:]
+    np.testing.assert_allclose(found.iloc[:, :4], plant.statistics(X), rtol=1e-6)
+    words = np.array(["normal", "moved", "abnormal", "no data"])[found["verdict"].astype(int)]
+    assert words.tolist() == plant.verdicts(X).tolist()
+    assert (out / "statistics.png").read_bytes().startswith(b"\x89PNG")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert longest["begin"] in page
+    assert "src=" in page
+    assert "http" not in page.split("</style>")[1].replace("data:image/png;base64", "")[:2000]
+
+
+def test_a_check_without_alarms_ends_with_0(command, folder, monitor, tmp_path):
+    command("monitor", "check", monitor, folder / "normal.csv", "--persistence", "10/10", "--out", tmp_path / "check")
+    assert len((tmp_path / "check" / "alarms.csv").read_text().splitlines()) == 1
+
+
+def test_columns_are_matched_by_name(command, folder, monitor, tmp_path):
+    frame = pd.read_csv(folder / "noise.csv")
+    frame[frame.columns[::-1]].to_parquet(tmp_path / "turned.parquet")
+    for source, out in ((folder / "noise.csv", "a"), (tmp_path / "turned.parquet", "b")):
+        command("monitor", "check", monitor, source, "--out", tmp_path / out, "--statistics", "npy", code=3)
+    a, b = (np.load(tmp_path / name / "statistics.npy") for name in "ab")
+    np.testing.assert_array_equal(a, b)
+    frame.drop(columns="level").to_csv(tmp_path / "less.csv", index=False)
+    printed = command("monitor", "check", monitor, tmp_path / "less.csv", code=1)
+    assert "no column 'level'" in printed.stderr
+
+
+def test_gaps_in_time_have_no_statistics_that_need_the_row_before(command, folder, monitor, tmp_path):
+    frame = pd.read_csv(folder / "noise.csv").drop(index=range(300, 320))
+    frame.to_csv(tmp_path / "gap.csv", index=False)
+    command("monitor", "check", monitor, tmp_path / "gap.csv", "--out", tmp_path, "--statistics", "npy", code=3)
+    found = np.isnan(np.load(tmp_path / "statistics.npy"))
+    assert found[300].tolist() == [True] * 4 + [False]
+    assert found[301].tolist() == [False, False, True, True, False]
+    assert not found[302:].any()
+
+
+def test_a_new_operating_point_is_accepted_from_a_time_on(command, folder, monitor, tmp_path):
+    arguments = ("--since", "2026-01-08 01:10", "--out", tmp_path / "accepted")
+    printed = command("monitor", "accept", monitor, folder / "moved.csv", *arguments)
+    assert "900 rows are normal now" in printed.stdout
+    command("monitor", "check", tmp_path / "accepted", folder / "moved.csv", "--out", tmp_path / "check", code=3)
+    verdicts = pd.read_csv(tmp_path / "check" / "statistics.csv")["verdict"].to_numpy()
+    assert (verdicts[700:] == 0).mean() > 0.9
+    assert (verdicts[: BEGINS - 10] == 1).mean() > 0.9
+    for since, message in (("tomorrow", "is not a time"), ("2027-01-01", "later than all rows")):
+        printed = command("monitor", "accept", monitor, folder / "moved.csv", "--since", since, code=1)
+        assert message in printed.stderr
+
+
+def test_other_monitors(command, folder, monitor, tmp_path):
+    normal = ("--normal", folder / "normal.csv")
+    printed = command("monitor", "compare", monitor, folder / "noise.csv", *normal)
+    assert [line.split("  ")[0] for line in printed.stdout.splitlines()[1:]] == [
+        "slow features", "PCA", "dynamic PCA", "Mahalanobis distance",
+    ]  # fmt: skip
+    command("monitor", "check", monitor, folder / "noise.csv", *normal, "--out", tmp_path, code=3)
+    assert "dynamic PCA" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "-", "--out", "m"], "standard input can be read only once"),
+        (["fit", "x.npy", "--persistence", "3-10", "--out", "m"], "is not of the form K/N"),
+        (["fit", "x.npy", "--persistence", "11/10", "--out", "m"], "k must not be larger than n"),
+        (["check", "sfa", "x.npy"], "sfa holds SFA, not a monitor"),
+        (["check", "x.npy", "x.npy"], "not a biosfa model"),
+    ],
+)
+def test_mistakes_are_one_line(command, tmp_path, arguments, message):
+    X = np.random.default_rng(0).standard_normal((100, 3))
+    np.save(tmp_path / "x.npy", X)
+    biosfa.SFA().fit(X).save(tmp_path / "sfa")
+    printed = command("monitor", *arguments, cwd=tmp_path, code=1)
+    assert message in printed.stderr
+    assert len(printed.stderr.strip().splitlines()) == 1
+
+
+@posix
+def test_lines_are_answered_as_soon_as_an_alarm_begins(folder, monitor):
+    code = "from biosfa.cli import main; main()"
+    arguments = [sys.executable, "-c", code, "monitor", "check", str(monitor), "-"]
+    process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    lines = (folder / "noise.csv").read_bytes().splitlines(keepends=True)
+    answers = []
+    reader = threading.Thread(target=lambda: answers.extend(iter(process.stdout.readline, b"")), daemon=True)
+    reader.start()
+    for line in lines[: BEGINS + 40]:
+        process.stdin.write(line)
+    process.stdin.flush()
+    deadline = time.monotonic() + 60
+    while not any(json.loads(answer)["row"] >= BEGINS for answer in answers) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.stdin.close()  # only now: the answers came before the end
+    assert process.wait(timeout=60) == 3
+    reader.join(timeout=60)
+    process.stdout.close()
+    found = next(json.loads(answer) for answer in answers if json.loads(answer)["row"] >= BEGINS)
+    assert found["verdict"] == "abnormal"
+    assert found["columns"][0] == "jacket_temperature"
+    assert found["time"].startswith("2026-01-07 01:0")
+    assert found["statistics"]["S² rest"] > 0
+    assert set(found["limits"]) == set(found["statistics"])
+
+
+def test_alarms_bridge_a_few_rows_with_another_verdict(monitor):
+    verdicts = np.array(
+        ["normal"] * 5 + ["moved"] * 3 + ["abnormal"] * 10 + ["moved"] * 2 + ["normal"] * 11 + ["moved"]
+    )
+    n, alarms = len(verdicts), Alarms(np.ones(4), 2)
+    watched = Watched(np.full((n, 4), 2.0), verdicts, np.tile([0.25, 0.75], (n, 1)))
+    for begin in range(0, n, 4):  # whatever the chunks
+        part = slice(begin, begin + 4)
+        samples = np.zeros((len(verdicts[part]), 2))
+        chunk = Chunk(samples, np.zeros(len(samples), bool), None, Position())
+        alarms.add(chunk, Watched(*(each[part] for each in watched)))
+    assert [(a.verdict, a.first, a.last) for a in alarms.found] == [
+        ("moved", 5, 19),
+        ("abnormal", 8, 17),
+        ("moved", 31, 31),
+    ]
+    assert alarms.found[0].columns(["a", "b"]) == ["b", "a"]
+    assert alarms.found[0].causes.tolist() == [1.25, 3.75]
+
+
+def test_the_trace_is_bounded_and_keeps_the_largest_values(monitor, folder):
+    plant = biosfa.load(monitor)
+    X = pd.read_csv(folder / "noise.csv").iloc[:, 1:].to_numpy()
+    trace, alarms, statistics = Trace(plant.limits_), Alarms(plant.limits_, 12), []
+    for _ in range(12):
+        for chunk in open_stream(X, chunk_size=700):
+            watched = plant.watch_chunk(chunk)
+            statistics.append(watched.statistics)
+            trace.add(chunk, watched)
+            alarms.add(chunk, watched)
+    ratios = np.concatenate(statistics) / plant.limits_
+    assert POINTS <= len(trace.places) <= 2 * POINTS
+    np.testing.assert_array_equal(np.nanmax(trace.ratios, axis=0), np.nanmax(ratios, axis=0))
+    assert trace.severity.max() == SEVERITY["abnormal"]
+    assert alarms.n_rows == sum(alarms.counts.values()) == 12_000
+
+
+@pytest.mark.skipif(not Path("../shared/data/tep").exists(), reason="needs the Tennessee Eastman benchmark")
+def test_the_tennessee_eastman_benchmark():
+    """Faults of a simulated chemical plant; the limits are those of docs/guides/monitoring.md."""
+    columns = [*(f"XMEAS_{i}" for i in range(1, 23)), *(f"XMV_{i}" for i in range(1, 12))]
+
+    def read(name):
+        return pd.read_parquet(f"../shared/data/tep/{name}.parquet")[columns]
+
+    with pytest.warns(biosfa.ShortCalibrationWarning):
+        plant = SlowFeatureMonitor(n_delays=3).fit(read("d00"))
+    assert ((plant.statistics(read("d00_te")) > plant.limits_).mean(axis=0) <= 0.025).all()
+    beyond = [(plant.statistics(read(f"d{fault:02d}_te")) > plant.limits_)[160:] for fault in (1, 2, 4, 5, 6, 7, 8, 10)]
+    assert np.mean([one[:, :2].any(axis=1).mean() for one in beyond]) >= 0.985
+    for fault in (1, 2, 4, 5, 7):
+        assert (plant.verdicts(read(f"d{fault:02d}_te"))[660:] == "moved").mean() >= 0.95
+    for fault in (6, 8):
+        assert (plant.verdicts(read(f"d{fault:02d}_te"))[400:660] == "abnormal").mean() >= 0.93
