@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test lint coverage docs numbers measure build clean
-.PHONY: bench bench-health bench-convergence bench-recordings bench-crashes fuzz soak
+.PHONY: bench bench-health bench-convergence bench-monitoring bench-recordings bench-crashes fuzz soak
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -52,10 +52,13 @@ bench-convergence: $(VENV)/.installed
 bench-health: $(VENV)/.installed
 	$(BIN)/python benchmarks/health.py
 
+bench-monitoring: $(VENV)/.installed
+	$(BIN)/python benchmarks/monitoring.py $(OPTIONS)
+
 bench-recordings: $(VENV)/.installed
 	$(BIN)/python benchmarks/recordings.py
 
-# These three take OPTIONS, as in: make fuzz OPTIONS="--minutes 5".
+# These take OPTIONS, as in: make fuzz OPTIONS="--minutes 5".
 bench-crashes: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/crashes.py $(OPTIONS)
 

@@ -56,6 +56,12 @@ TABLES = {
     "health": Table(
         "How often watch() warns, and whether it measures rightly", ("health", "health-1"), programs.health
     ),
+    "monitoring-tep": Table(
+        "A monitor of slow features on the Tennessee Eastman benchmark", ("monitoring-tep",), programs.monitoring
+    ),
+    "monitoring-simulated": Table(
+        "Limits, verdicts and contributions of a monitor on simulated data", ("monitoring",), programs.monitoring
+    ),
     "soak": Table("Memory, time per sample and error on an endless stream", ("soak",), programs.soak),
     "speed": Table("Cost per sample, one thread", ("bench",), programs.speed),
     "speed-summary": Table("Cost per sample, one thread, in short", ("bench",), programs.speed_summary),

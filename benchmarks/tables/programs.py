@@ -67,6 +67,15 @@ def health(results: Mapping[str, Results]) -> list[list[str]]:
     return rows
 
 
+def monitoring(results: Mapping[str, Results]) -> list[list[str]]:
+    """What a monitor was asked to reach, and what it has reached."""
+    (source,) = results
+    rows = [["", "asked", "seen"]]
+    for part in _figures(results, source).values():
+        rows += [[target, asked or "–", seen] for target, asked, seen in part]
+    return rows
+
+
 def soak(results: Mapping[str, Results]) -> list[list[str]]:
     """Memory, time and error at the marks."""
     names = ("OnlineSFA", "BioSFA")

@@ -7,6 +7,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 MEASURED = ROOT / "build" / "measured"
+TEP = "../shared/data/tep"  # the Tennessee Eastman benchmark, which is not part of the repository
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ SOURCES = {
     "health": _program("health", "make bench-health"),
     "health-1": _program("health", "python benchmarks/health.py 1", "1"),
     "bench": _program("bench", "make bench"),
+    "monitoring": _program("monitoring", "make bench-monitoring"),
+    "monitoring-tep": _program(
+        "monitoring", "python benchmarks/monitoring.py --only tep --tep FOLDER", "--only", "tep", "--tep", TEP
+    ),
     "soak": Source("make soak", ("benchmarks/soak.py", "--out", "{out}"), ("OnlineSFA.json", "BioSFA.json")),
 }
 
