@@ -322,6 +322,8 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
 
     def _joint(self) -> Joint:
         """Return covariances from the stored pairs of recent samples."""
+        if self.n_updates_ == 0:
+            raise AttributeError("there are no patterns yet: they need two consecutive samples")
         X = self._gauge.pairs.recent(self._network.n_updates).astype(np.float64)
         Y = self._gauge.expanded(self._signal.expand) @ self.components_.T
         n = self._n_columns()

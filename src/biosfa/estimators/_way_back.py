@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from biosfa.kernels.exact import as_correlations
 from biosfa.signal import SignalPath
 from biosfa.typing import Float64Array, FloatArray
 from biosfa.validation import FLOATS
@@ -97,6 +98,4 @@ class WayBack(ABC):
 def pattern_correlations(model: WayBack) -> Float64Array:
     """Return the correlation of each feature with each input column; 0 for columns that do not vary."""
     joint = model._with_input()
-    spread = np.sqrt(np.outer(np.diag(joint.features), np.diag(joint.columns)))
-    patterns = joint.with_columns
-    return np.divide(patterns, spread, out=np.zeros_like(patterns), where=spread > 0.0)
+    return as_correlations(joint.with_columns, np.diag(joint.features), np.diag(joint.columns))

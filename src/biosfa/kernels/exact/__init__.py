@@ -14,7 +14,7 @@ from biosfa.kernels.exact.eigen import (
     to_unit_variance,
 )
 from biosfa.kernels.exact.graph import Rows, accumulate_groups, accumulate_pairs, accumulate_samples
-from biosfa.kernels.exact.moments import Moments, block_rows
+from biosfa.kernels.exact.moments import Moments, as_correlations, block_rows
 from biosfa.kernels.exact.series import Tail, accumulate, differences
 from biosfa.kernels.exact.uneven import (
     UNIT_STEPS,
@@ -39,6 +39,7 @@ __all__ = [
     "accumulate_samples",
     "accumulate_samples_at",
     "accumulate_uneven",
+    "as_correlations",
     "block_rows",
     "completed",
     "dependent_columns",

@@ -166,3 +166,9 @@ class Moments:
         self.scatter += np.outer(shift, shift * (self.weight * weight / total))
         self.mean += shift * (weight / total)
         self.weight = total
+
+
+def as_correlations(covariance: Float64Array, of_rows: Float64Array, of_columns: Float64Array) -> Float64Array:
+    """Return a covariance as correlations, for the variances of its rows and columns; 0 where one does not vary."""
+    spread = np.sqrt(np.outer(of_rows, of_columns))
+    return np.divide(covariance, spread, out=np.zeros_like(covariance), where=spread > 0.0)
