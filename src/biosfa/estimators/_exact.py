@@ -8,7 +8,7 @@ from numpy.typing import DTypeLike
 
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._memory import check_memory
-from biosfa.estimators._way_back import Joint, WayBack
+from biosfa.estimators._way_back import Joint, WayBack, joint_of
 from biosfa.exceptions import ConditioningWarning, RankDeficiencyWarning
 from biosfa.graphs import Graph
 from biosfa.io import Stream
@@ -193,15 +193,9 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
                 f"expansion {transformer!r}: add the columns to the expansion, or use OnlineSFA, which keeps samples"
             )
         solution = self._features_found()
-        moments, V = solution.moments, solution.components
-        covariance = V @ moments.covariance
+        moments = solution.moments
         n_columns = self._signal.n_reduced * self._signal.n_delays
-        return Joint(
-            mean=moments.mean[:n_columns],
-            columns=moments.scatter[:n_columns, :n_columns] / moments.weight,
-            with_columns=covariance[:, :n_columns],
-            features=covariance @ V.T,
-        )
+        return joint_of(moments.mean, moments.covariance, solution.components, n_columns)
 
     def _least_state(self, n_features: int, n_streams: int) -> int:
         return 2 * n_features**2  # scatter and difference

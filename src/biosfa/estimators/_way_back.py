@@ -22,6 +22,17 @@ class Joint(NamedTuple):
     features: Float64Array  # (k, k) covariance of the features
 
 
+def joint_of(mean: Float64Array, covariance: Float64Array, components: Float64Array, n_columns: int) -> Joint:
+    """Return covariances from that of an expanded signal, which begins with the columns before the expansion."""
+    with_signal = components @ covariance
+    return Joint(
+        mean=mean[:n_columns],
+        columns=covariance[:n_columns, :n_columns],
+        with_columns=with_signal[:, :n_columns],
+        features=with_signal @ components.T,
+    )
+
+
 class WayBack(ABC):
     """Gives an estimator :attr:`patterns_` and :meth:`inverse_transform`.
 
