@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biosfa import SFA, metrics
+from biosfa import SFA, ShortEpisodeWarning, metrics
 from biosfa.graphs import Graph, clustered_graph
 from biosfa.io import open_stream
+from biosfa.kernels.exact import moments
 from tests.conftest import deviation
 
 
@@ -75,6 +76,23 @@ def test_weighted_samples_are_the_literal_sums_for_any_chunks(data):
     C_dot = sum(g * np.outer(H[j] - H[i], H[j] - H[i]) for g, (i, j) in zip(gamma, pairs, strict=True)) / sum(gamma)
     np.testing.assert_allclose(sfa._moments.covariance, C_xx, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(sfa._moments.difference_covariance, C_dot, rtol=1e-9, atol=1e-12)
+
+
+def test_weights_in_several_blocks_are_those_of_one(X, monkeypatch):
+    v = np.random.default_rng(0).uniform(0, 2, 400)
+    lengths, t = [150, 1, 249], np.random.default_rng(1).uniform(0.5, 2, 400).cumsum()
+
+    def models():
+        weighted = [SFA(lag=lag).fit(X, sample_weight=v, lengths=lengths) for lag in (1, 3)]
+        return [*weighted, SFA(lag=3).partial_fit(X[:7]).partial_fit(X[7:], sample_weight=v[7:]), SFA().fit(X, time=t)]
+
+    with pytest.warns(ShortEpisodeWarning):
+        whole = models()
+    monkeypatch.setattr(moments, "BLOCK_BYTES", 32 * 11)  # 11 rows
+    with pytest.warns(ShortEpisodeWarning):
+        in_blocks = models()
+    for one, other in zip(in_blocks, whole, strict=True):
+        same(one, other)
 
 
 def test_tiny_weights_do_not_underflow(X):

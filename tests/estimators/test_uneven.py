@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biosfa import SFA, metrics
+from biosfa import SFA, InputError, ShortEpisodeWarning, metrics
 from biosfa.io import open_stream
 from biosfa.kernels.exact import UNIT_STEPS
 from tests.conftest import deviation
@@ -236,6 +236,19 @@ def test_no_digits_are_lost_far_from_the_first_time(times):
     for size in (100, 1):
         stream = open_stream(frame, time="t", max_step=np.inf, chunk_size=size)
         assert deviation(SFA().fit(stream, time=True).delta_values_, wanted) < 1e-12
+
+
+def test_an_infinite_time_is_a_gap_in_a_stream():
+    X, t = sampled(1000)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(t=np.where(t == t[7], np.inf, t))
+    with pytest.raises(InputError, match="row 7: the time is infinite"):
+        SFA().fit(open_stream(frame, time="t", max_step=np.inf), time=True)
+    stream = open_stream(frame, time="t", max_step=np.inf, missing="break", chunk_size=8)
+    with pytest.warns(ShortEpisodeWarning):
+        found = SFA(missing="break").fit(stream, time=True)
+    with pytest.warns(ShortEpisodeWarning):
+        wanted = SFA().fit(X, time=t, lengths=[7, 1, len(X) - 8])
+    assert deviation(found.delta_values_, wanted.delta_values_) < 1e-12
 
 
 def test_dates_are_times_of_a_metric():

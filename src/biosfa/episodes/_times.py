@@ -56,7 +56,8 @@ def steps_of(times: Times, before: int | float | None = None) -> Float64Array:
     in checkpoints of 0.2.
     """
     if before is not None:
-        past = np.array([_nanoseconds(before)]).view(times.dtype) if times.dtype.kind in "mM" else np.array([before])
+        exact = np.array([before], np.int64 if isinstance(before, int) else np.float64)
+        past = _nanoseconds(exact).view(times.dtype) if times.dtype.kind in "mM" else exact
         return steps_of(np.concatenate([past, times]))[1:]
     steps = np.full(len(times), np.nan)
     with np.errstate(invalid="ignore"):  # infinity minus infinity
@@ -108,11 +109,12 @@ def _seconds(durations: Times) -> Float64Array:
     return np.where(np.isnat(durations), np.nan, durations.astype(np.int64) / 1e9)
 
 
-def _nanoseconds(time: int | float) -> int:
-    """Return a time of :func:`last_time` in nanoseconds; NaT if it is a float that is none."""
-    if isinstance(time, int):
+def _nanoseconds(time: Times) -> Times:
+    """Return seconds as whole numbers of nanoseconds, or those of NaT if they do not fit; whole numbers as they are."""
+    if time.dtype.kind == "i":
         return time
-    return round(time / NANOSECOND) if abs(time) < 2**63 * NANOSECOND else int(np.iinfo(np.int64).min)
+    fits = np.abs(time) < 2**63 * NANOSECOND
+    return np.where(fits, np.rint(np.where(fits, time, 0.0) / NANOSECOND), np.iinfo(np.int64).min).astype(np.int64)
 
 
 def _date(value: Any) -> np.datetime64:

@@ -400,7 +400,8 @@ class SFA(ExactEstimator):
         Parameters
         ----------
         other : SFA
-            A model that was fitted to other episodes of the same columns.
+            A model that was fitted to other episodes of the same columns. If both were fitted with times, these must
+            have the same scale; the unit of time of the result is that of this model.
 
         Returns
         -------

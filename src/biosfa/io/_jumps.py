@@ -11,6 +11,8 @@ def describe_jump(step: float, max_step: float | None, *, dates: bool) -> str:
     written = duration if dates else "{:.4g}".format
     if np.isnan(step):
         return "the time is missing"
+    if np.isinf(step):
+        return "the time is infinite, here or in the row before"
     if step <= 0.0:
         return f"time goes back by {written(-step)}" if step < 0.0 else "the time is the same as in the row before"
     usual = "" if max_step is None else f", where steps up to {written(max_step)} are usual (max_step, --max-step)"

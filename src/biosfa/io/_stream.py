@@ -260,7 +260,7 @@ class Stream:
             step = float(np.nanmedian(usual))
         if max_step is None and step is not None:
             max_step = JUMP * step
-        jumps = ~starts & ~((steps > 0) & (steps <= (np.inf if max_step is None else max_step)))
+        jumps = ~starts & ~((steps > 0) & np.isfinite(steps) & (steps <= (np.inf if max_step is None else max_step)))
         if jumps.any() and self._missing == "raise":
             row = int(np.flatnonzero(jumps)[0])
             where = f"{table.name}, {table.counts} {block.place(row)}"
