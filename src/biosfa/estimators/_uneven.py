@@ -21,8 +21,8 @@ def check_uneven(
     for name in ("lag", "n_delays"):
         if getattr(estimator, name) != 1:
             raise ValueError(
-                f"time needs {name}=1, because samples that are {name} rows apart are not always equally far apart in "
-                f"time; got {name}={getattr(estimator, name)}"
+                f"time needs {name}=1, because rows are not equally far apart in time; got {name}="
+                f"{getattr(estimator, name)}"
             )
     if sample_weight is not None:
         raise ValueError("time and sample_weight cannot be used together: times give the samples their weights")

@@ -77,11 +77,11 @@ def accumulate_uneven(moments: Moments, X: FloatArray, steps: Float64Array, wait
     """
     block = block_rows(X.shape[1])
     for begin in range(0, len(X), block):
-        rows = slice(begin, begin + block)
-        joined = np.concatenate([waiting.row, X[rows]])
-        waiting = accumulate_samples_at(moments, X[rows], steps[rows], waiting)
-        later = np.flatnonzero(~np.isnan(steps[rows])) + len(joined) - len(X[rows])
-        length = steps[rows][later - len(joined)]
+        x, step = X[begin : begin + block], steps[begin : begin + block]
+        paired = ~np.isnan(step)
+        joined = np.concatenate([waiting.row, x])
+        later, length = np.flatnonzero(paired) + len(waiting.row), step[paired]
+        waiting = accumulate_samples_at(moments, x, step, waiting)
         change = np.subtract(joined[later], joined[later - 1], dtype=np.float64)
         moments.add_differences(change, 1.0 / length, pair_weight=float(length.sum()))
     return waiting
