@@ -278,6 +278,30 @@ def bench_exact() -> None:
     print()
 
 
+def bench_pairs() -> None:
+    """Pairs, weights and uneven time beside the same samples as an even series without weights."""
+    n, m = 1_000_000, 100
+    rng = np.random.default_rng(0)
+    X, v = rng.standard_normal((n, m)).cumsum(axis=1), rng.uniform(0.5, 1.5, n)
+    pairs = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    times = best_times(
+        {
+            "fit": lambda: SFA().fit(X),
+            "fit, weights": lambda: SFA().fit(X, sample_weight=v),
+            "fit, uneven time": lambda: SFA().fit(X, time=v.cumsum()),
+            "fit_pairs, weights": lambda: SFA().fit_pairs(X, pairs, weights=v[1:], sample_weight=v),
+        },
+        rounds=3,
+    )
+    FIGURES["pairs"] = times
+    row(f"weights and pairs, {n:,} × {m}", "seconds", "× fit", "target")
+    for name, seconds in times.items():
+        ratio = seconds / times["fit"]
+        asked = verdict(ratio, 2, at_least=False) if name == "fit_pairs, weights" else ""
+        row(name, f"{seconds:.3g}", f"{ratio:.2f}", asked)
+    print()
+
+
 def bench_memory() -> None:
     def stream() -> Iterator[np.ndarray]:
         rng = np.random.default_rng(0)
@@ -319,6 +343,7 @@ def main() -> None:
         bench_images()
         bench_rat()
         bench_exact()
+        bench_pairs()
     bench_import()
     if options.json:
         options.json.write_text(json.dumps(FIGURES, indent=1), encoding="utf-8")

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, subspace_angles
 
-from biosfa.episodes import episode_starts
+from biosfa.episodes import episode_starts, steps_within
 from biosfa.kernels.exact import (
     Moments,
     Tail,
     accumulate,
-    accumulate_uneven,
     differences,
     slow_directions,
     slow_directions_within,
+    slowness_at,
 )
 from biosfa.typing import Float64Array
 
@@ -81,8 +81,10 @@ def slowness(
     lag : int, default=1
         Distance in time, in samples, between the two samples of a difference.
     time : array-like of shape (n_samples,), optional
-        Times of samples that are not evenly spaced, in units of the usual step. Differences are then derivatives with
-        respect to time, and the variance is an integral over it. It needs ``lag=1``.
+        Times of samples that are not evenly spaced, which increase within each episode. Differences are then
+        derivatives with respect to time, and the variance is an integral over it. The unit of time is that of the
+        numbers, or one second for dates and durations: give ``time=t / sfa.time_unit_`` to compare numbers with
+        :attr:`SFA.delta_values_`. It needs ``lag=1``.
 
     Returns
     -------
@@ -103,10 +105,9 @@ def slowness(
         )
     starts = episode_starts(len(samples), lengths, open_episode=False)
     if time is not None:
-        collected = Moments(samples.shape[1])
-        accumulate_uneven(collected, samples, starts, np.asarray(time, np.float64), Tail.empty(samples.shape[1]))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.diag(collected.difference_covariance) / np.diag(collected.covariance)
+        if lag != 1:
+            raise ValueError(f"time needs lag=1, because samples {lag} rows apart differ in their distance in time")
+        return slowness_at(samples, steps_within(time, starts), unit=1.0)
     changes = differences(samples, starts, lag)
     with np.errstate(divide="ignore", invalid="ignore"):
         delta: Float64Array = np.mean(np.square(changes), axis=0) / np.var(samples, axis=0)

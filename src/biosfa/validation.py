@@ -120,8 +120,13 @@ def check_positive(name: str, value: object, *, zero: bool = False) -> None:
         raise ValueError(f"{name} must be a {'number of at least 0' if zero else 'positive number'}; got {value!r}")
 
 
-def checked_weights(name: str, weights: ArrayLike | None, n: int | None, what: str) -> Float64Array | None:
-    """Return weights as numbers; raise ValueError if there are not n of them, or if they cannot be weights."""
+def checked_weights(
+    name: str, weights: ArrayLike | None, n: int | None, what: str, *, zero: bool = False
+) -> Float64Array | None:
+    """Return weights as numbers; raise ValueError if there are not n of them, or if they cannot be weights.
+
+    ``zero`` says whether all of them may be zero, as in a chunk of a stream.
+    """
     if weights is None:
         return None
     values: np.ndarray[Any, Any] = np.asarray(weights, dtype=np.float64)
@@ -131,7 +136,7 @@ def checked_weights(name: str, weights: ArrayLike | None, n: int | None, what: s
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0.0)))
     if len(wrong):
         raise ValueError(f"{name} must be finite and not negative; {what} {wrong[0]} has {values[wrong[0]]:g}")
-    if not values.any():
+    if not (zero or values.any()):
         raise ValueError(f"all of {name} are zero: give at least one {what} a positive weight")
     return values
 

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 
 from biosfa import SFA, ConditioningWarning, GraphSFA, RankDeficiencyWarning
 from biosfa.graphs import Graph, clustered_graph, nearest_neighbour_graph, serial_graph
+from biosfa.io import open_stream
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_digits])
@@ -64,6 +65,36 @@ def test_score_is_the_mean_similarity_on_other_samples():
     assert model.score(X[1::2], y[1::2]) == pytest.approx(-np.mean(within / Y.var(axis=0)))
 
 
+def test_score_of_few_samples_is_that_of_the_classes_and_groups_that_they_have():
+    X, y = load_iris(return_X_y=True)
+    model = GraphSFA(2).fit(X, y)
+    few = np.r_[0:5, 50:55, 100]  # only one sample of the last class
+    assert model.score(X[few], y[few]) == model.score(X[few[:-1]], y[few[:-1]])
+    with pytest.raises(ValueError, match="no class has two of these samples"):
+        model.score(X[::50], y[::50])
+    rare = np.append(np.where(y == 2, 1, y), [7] * 5)
+    scores = cross_val_score(GraphSFA(1), np.vstack([X, X[:5]]), rare, cv=5)
+    assert np.isfinite(scores).all()
+    serial = GraphSFA(1, graph="serial", n_groups=40)
+    assert np.isfinite(cross_val_score(serial, X, X[:, 0], cv=5)).all()
+
+
+def test_features_of_numbers_do_not_depend_on_the_order_of_the_samples():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    found = [GraphSFA(2, graph="serial").fit(X[i], y[i]).delta_values_ for i in (np.arange(len(X)), order)]
+    np.testing.assert_allclose(*found, rtol=1e-10)
+
+
+def test_nothing_changes_after_an_error():
+    X, y = load_iris(return_X_y=True)
+    model = GraphSFA(2).fit(X, y)
+    before = model.components_.copy()
+    with pytest.raises(ValueError, match="only one sample"):
+        model.fit(X, np.append(y[:-1], 7))
+    np.testing.assert_array_equal(model.components_, before)
+
+
 @pytest.mark.parametrize("options", [{}, {"pca": 3}, {"expansion": "quadratic", "ridge": 1e-3}], ids=str)
 def test_it_is_sfa_of_the_pairs_of_the_graph(options):
     X, y = load_iris(return_X_y=True)
@@ -110,10 +141,11 @@ def test_models_come_back_from_files(tmp_path):
         (lambda X, y: GraphSFA().fit(X, np.append(y[:-1], 7)), "class 7 has only one sample"),
         (lambda X, y: GraphSFA(graph="circle").fit(X, y), "graph must be one of 'clustered', 'serial'"),
         (lambda X, y: GraphSFA(graph=Graph([[0, 1]], groups=[0, 1])).fit(X), "the graph has 2 samples, but X has 150"),
+        (lambda X, y: GraphSFA().fit(open_stream(X), y), "X must be an array, not a stream"),
         (lambda X, y: GraphSFA(9).fit(X, y), "n_components=9 exceeds"),
     ],
 )
 def test_mistakes_are_named(fit, message):
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         fit(X, y)

@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biosfa import SFA, metrics
+from biosfa import SFA, ShortEpisodeWarning, metrics
 from biosfa.graphs import Graph, clustered_graph
+from biosfa.io import open_stream
+from biosfa.kernels.exact import moments
 from tests.conftest import deviation
 
 
@@ -76,6 +78,44 @@ def test_weighted_samples_are_the_literal_sums_for_any_chunks(data):
     np.testing.assert_allclose(sfa._moments.difference_covariance, C_dot, rtol=1e-9, atol=1e-12)
 
 
+def test_weights_in_several_blocks_are_those_of_one(X, monkeypatch):
+    v = np.random.default_rng(0).uniform(0, 2, 400)
+    lengths, t = [150, 1, 249], np.random.default_rng(1).uniform(0.5, 2, 400).cumsum()
+
+    def models():
+        weighted = [SFA(lag=lag).fit(X, sample_weight=v, lengths=lengths) for lag in (1, 3)]
+        return [*weighted, SFA(lag=3).partial_fit(X[:7]).partial_fit(X[7:], sample_weight=v[7:]), SFA().fit(X, time=t)]
+
+    with pytest.warns(ShortEpisodeWarning):
+        whole = models()
+    monkeypatch.setattr(moments, "BLOCK_BYTES", 32 * 11)  # 11 rows
+    with pytest.warns(ShortEpisodeWarning):
+        in_blocks = models()
+    for one, other in zip(in_blocks, whole, strict=True):
+        same(one, other)
+
+
+def test_tiny_weights_do_not_underflow(X):
+    same(SFA(lag=2).fit(X, sample_weight=np.full(400, 1e-300)), SFA(lag=2).fit(X))
+
+
+def test_a_chunk_may_have_no_weight(X):
+    """Only all of a stream must have some."""
+    v = np.r_[np.ones(200), np.zeros(100), np.ones(100)]
+    whole, chunks = SFA().fit(X, sample_weight=v), SFA()
+    for part in np.split(np.arange(400), [200, 300]):
+        chunks.partial_fit(X[part], sample_weight=v[part])
+    same(chunks, whole)
+    pairs = SFA().partial_fit_pairs(X[:5], X[5:10], np.zeros(5))
+    assert not hasattr(pairs, "components_")
+    same(pairs.partial_fit_pairs(X[:-1], X[1:]), SFA().partial_fit_pairs(X[:-1], X[1:]))
+
+
+def test_features_of_a_fit_with_weights(X):
+    v = np.random.default_rng(0).uniform(0, 2, 400)
+    np.testing.assert_array_equal(SFA().fit_transform(X, sample_weight=v), SFA().fit(X, sample_weight=v).transform(X))
+
+
 def test_equal_weights_change_nothing(X):
     same(SFA(lag=2).fit(X, sample_weight=np.full(400, 3.0), lengths=[100, 300]), SFA(lag=2).fit(X, lengths=[100, 300]))
 
@@ -88,6 +128,10 @@ def test_principal_components_have_weights_too(X):
     weighted, plain = SFA(2, pca=3).fit(spoiled, sample_weight=v), SFA(2, pca=3).fit(X[:300])
     same(weighted, plain)
     assert deviation(weighted.transform(X), plain.transform(X)) < 1e-10
+    same(SFA(2, pca=3).partial_fit(spoiled, sample_weight=v), plain)
+    gamma = np.sqrt(v[1:] * v[:-1])
+    streamed = SFA(2, pca=3).partial_fit_pairs(spoiled[:-1], spoiled[1:], gamma)
+    same(streamed, SFA(2, pca=3).partial_fit_pairs(X[:299], X[1:300]))
 
 
 def test_a_stream_of_pairs_counts_both_samples(X):
@@ -151,18 +195,24 @@ def test_slowness_of_pairs_is_what_the_features_show(X):
         (lambda X: SFA(lag=2).fit_pairs(X, [[0, 1]]), "fit_pairs needs lag=1"),
         (lambda X: SFA(n_delays=2).fit_pairs(X, [[0, 1]]), "fit_pairs needs n_delays=1"),
         (lambda X: SFA().partial_fit_pairs(X, X[:-1]), "X_from has 400 rows and X_to has 399"),
+        (lambda X: SFA().fit_pairs(open_stream(X), [[0, 1]]), "X must be an array, not a stream"),
+        (lambda X: SFA().fit(X, sample_weight=np.arange(400) % 2), "all pairs of samples have the weight 0"),
         (lambda X: SFA().fit(X, sample_weight=np.zeros(400)), "all of sample_weight are zero"),
         (lambda X: SFA().fit(X, sample_weight=-np.ones(400)), "sample 0 has -1"),
         (lambda X: SFA().fit(X, sample_weight=np.ones(3)), "sample_weight must be a list of length 400"),
     ],
 )
 def test_pairs_and_weights_that_make_no_sense_change_nothing(X, learn, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         learn(X)
     fitted = SFA().fit(X)
     before = fitted.components_.copy()
     with pytest.raises(ValueError, match="pair 0"):
         fitted.fit_pairs(X, [[0, 400]])
+    with pytest.raises(ValueError, match="sample 0"):
+        fitted.partial_fit(X, sample_weight=-np.ones(400))
+    with pytest.raises(ValueError, match="all pairs"):
+        fitted.fit(X, sample_weight=np.arange(400) % 2)
     np.testing.assert_array_equal(fitted.components_, before)
 
 

@@ -1,13 +1,16 @@
 """Samples at uneven times."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biosfa import SFA, metrics
+from biosfa import SFA, InputError, ShortEpisodeWarning, metrics
 from biosfa.io import open_stream
+from biosfa.kernels.exact import UNIT_STEPS
 from tests.conftest import deviation
 
 
@@ -37,6 +40,8 @@ def test_slowness_in_bursts_is_that_of_the_even_series():
     assert timed.time_unit_ == 1.0
     Y = timed.transform(X[t])
     np.testing.assert_allclose(metrics.slowness(Y, time=t), timed.delta_values_, rtol=1e-9)
+    assert timed.score(X[t], time=t) == pytest.approx(-timed.delta_values_.mean())
+    np.testing.assert_array_equal(SFA().fit_transform(X[t], time=t), Y)
 
 
 @pytest.mark.parametrize("step", [1.0, 0.25, 0.1, 7.3])
@@ -49,56 +54,91 @@ def test_an_even_grid_of_any_step_changes_nothing(step, options):
     assert deviation(timed.components_, plain.components_) < 1e-11
 
 
-@settings(deadline=None, max_examples=40)
+def literal(X, steps):
+    """C_xx and C_ẋẋ of samples at uneven times, as the definition says; steps are NaN where an episode begins."""
+    n, unit = len(X), np.median(steps[~np.isnan(steps)][:UNIT_STEPS])
+    steps = steps / unit
+    C_dot, length, weights = np.zeros((X.shape[1],) * 2), 0.0, np.empty(n)
+    for t in range(n):
+        beside = [step for step in steps[t : t + 2] if not np.isnan(step)]
+        weights[t] = np.mean(beside) if beside else 1.0
+        if not np.isnan(steps[t]):
+            C_dot += np.outer(X[t] - X[t - 1], X[t] - X[t - 1]) / steps[t]
+            length += steps[t]
+    mean = weights @ X / weights.sum()
+    return (X - mean).T @ np.diag(weights) @ (X - mean) / weights.sum(), C_dot / length, unit
+
+
+@settings(deadline=None, max_examples=100)
 @given(st.data())
 def test_moments_are_the_literal_sums_for_any_chunks(data):
     draw = data.draw
-    n = draw(st.integers(10, 40))
+    rows = st.tuples(st.sampled_from([1, 1, 1, 2, 3, 5, 0.1, 0.3, 1e3]), st.booleans())
+    drawn = draw(st.lists(rows, min_size=2, max_size=30))
+    gaps = draw(st.sampled_from([0.0, 0.2, 1.0]))
     rng = np.random.default_rng(draw(st.integers(0, 100)))
-    X, times = rng.standard_normal((n, 2)), np.cumsum(rng.uniform(0.1, 5.0, n))
-    starts = rng.random(n) < draw(st.sampled_from([0.0, 0.1, 0.4]))
+    n = len(drawn)
+    X, times = rng.standard_normal((n, 2)), np.cumsum([step for step, _ in drawn])
+    starts = np.array([flag and rng.random() < gaps for _, flag in drawn])
     starts[0] = True
+    steps = np.where(starts, np.nan, np.diff(times, prepend=np.nan))
+    if starts.all():
+        return
+    C_xx, C_dot, unit = literal(X, steps)
     lengths = np.diff(np.append(np.flatnonzero(starts), n))
     frame = pd.DataFrame({"t": times, "a": X[:, 0], "b": X[:, 1]})
     stream = open_stream(
         frame, chunk_size=draw(st.integers(1, n)), time="t", max_step=np.inf, episodes=lengths.tolist()
     )
-    if not (lengths > 1).any():
-        return
-    inside = np.diff(times)[~starts[1:]]
-    first = next(iter(stream)).position.step
-    with pytest.warns() if (lengths < 2).any() else _no_warning():
-        sfa = SFA().fit(X, time=times, lengths=lengths)
-    assert sfa.time_unit_ == pytest.approx(np.median(inside))
-    steps = np.where(starts, np.nan, np.diff(times, prepend=np.nan)) / sfa.time_unit_
-    C_dot, length, weights = np.zeros((2, 2)), 0.0, np.empty(n)
-    for t in range(n):
-        beside = [steps[t]] if not starts[t] else []
-        beside += [steps[t + 1]] if t + 1 < n and not starts[t + 1] else []
-        weights[t] = np.mean(beside) if beside else 1.0
-        if not starts[t]:
-            C_dot += np.outer(X[t] - X[t - 1], X[t] - X[t - 1]) / steps[t]
-            length += steps[t]
-    mean = weights @ X / weights.sum()
-    C_xx = (X - mean).T @ np.diag(weights) @ (X - mean) / weights.sum()
-    np.testing.assert_allclose(sfa._moments.covariance, C_xx, rtol=1e-9)
-    np.testing.assert_allclose(sfa._moments.difference_covariance, C_dot / length, rtol=1e-9)
-    if first is None:  # a chunk of one row has no step
-        return
-    with pytest.warns() if (lengths < 2).any() else _no_warning():
-        streamed = SFA().fit(stream, time=True)
-    change = streamed.time_unit_ / sfa.time_unit_  # the unit comes from the first chunk
-    if (lengths > 1).all():  # an episode of one row has the weight of one unit, whatever it is
-        np.testing.assert_allclose(streamed._moments.covariance, C_xx, rtol=1e-9)
-    np.testing.assert_allclose(streamed._moments.difference_covariance, C_dot / length * change**2, rtol=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few samples and short episodes
+        models = [SFA(ridge=1e-3).fit(X, time=times, lengths=lengths), SFA(ridge=1e-3).fit(stream, time=True)]
+    for sfa in models:
+        assert sfa.time_unit_ == pytest.approx(unit)
+        assert sfa.n_samples_seen_ == n
+        np.testing.assert_allclose(sfa._moments.covariance, C_xx, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(sfa._moments.difference_covariance, C_dot, rtol=1e-9, atol=1e-12)
 
 
-class _no_warning:  # noqa: N801
-    def __enter__(self):
-        return None
+@pytest.mark.parametrize(("steps", "chunk_size"), [([1, 1, 3, 1], 4), ([1, 1, 1, 1, 1, 5, 1, 1], 7), ([1, 2, 1], 1)])
+def test_a_weight_may_change_after_the_end_of_a_chunk(steps, chunk_size):
+    """The step after a chunk is part of the weight of its last row."""
+    times = np.cumsum([0, *steps])
+    X = np.random.default_rng(0).standard_normal((len(times), 2))
+    frame = pd.DataFrame({"t": times, "a": X[:, 0], "b": X[:, 1]})
+    whole = SFA().fit(X, time=times)
+    stream = SFA().fit(open_stream(frame, time="t", max_step=np.inf, chunk_size=chunk_size), time=True)
+    assert stream._moments.weight == pytest.approx(whole._moments.weight)
+    assert stream._moments.n_pairs == len(X) - 1
+    assert deviation(stream.delta_values_, whole.delta_values_) < 1e-12
 
-    def __exit__(self, *_):
-        return False
+
+@pytest.mark.parametrize("pca", [None, 2])
+def test_the_unit_of_time_does_not_depend_on_chunks(pca):
+    """The first thousand steps are 1, all others 10."""
+    times = np.cumsum(np.r_[0, np.ones(1000), np.full(5000, 10.0)])
+    X = np.column_stack([np.sin(times / 300), np.cos(times / 77), np.sin(times / 31)])
+    frame = pd.DataFrame({"t": times, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    whole = SFA(2, pca=pca).fit(X, time=times)
+    assert whole.time_unit_ == 1.0
+    for size in (1, 300, 6000):
+        found = SFA(2, pca=pca).fit(open_stream(frame, time="t", max_step=np.inf, chunk_size=size), time=True)
+        assert found.time_unit_ == 1.0
+        assert deviation(found.delta_values_, whole.delta_values_) < 1e-9
+
+
+def test_principal_components_have_the_weights_of_the_times():
+    """A long step stands for many samples."""
+    rng = np.random.default_rng(0)
+    X, steps = rng.standard_normal((300, 3)) @ rng.standard_normal((3, 3)), rng.integers(1, 5, 299)
+    steps[:150] = 1
+    sfa = SFA(2, pca=2).fit(X, time=np.append(0, np.cumsum(steps)))
+    beside = 0.5 * (np.append(steps[:1], steps) + np.append(steps, steps[-1:]))
+    C = np.cov(X.T, aweights=beside, bias=True)
+    _, vectors = np.linalg.eigh(C)
+    reduced = X @ vectors[:, 1:]
+    wanted = SFA(2).fit(reduced, time=np.append(0, np.cumsum(steps)))
+    assert deviation(sfa.delta_values_, wanted.delta_values_) < 1e-9
 
 
 def test_dates_and_durations_are_times():
@@ -123,11 +163,11 @@ def test_missing_rows_end_an_episode():
 
 def test_models_are_merged_in_the_same_unit_of_time(tmp_path):
     X, t = sampled(12_000)
+    t = np.append(t[: len(t) // 2], 60 * t[len(t) // 2 :])  # the second half has another unit
     n = len(X) // 2
     whole = SFA().fit(X, time=t, lengths=[n, len(X) - n])
     first = SFA().fit(X[:n], time=t[:n])
     second = SFA().fit(X[n:], time=t[n:])
-    second._moments, second.time_unit_ = second._moments.in_time_unit(1 / 60), 60.0  # as if in units of a minute
     first.save(tmp_path / "model")
     merged = SFA.load(tmp_path / "model").merge(second)
     assert deviation(merged.delta_values_, whole.delta_values_) < 1e-10
@@ -142,7 +182,13 @@ def test_models_are_merged_in_the_same_unit_of_time(tmp_path):
     [
         (lambda X, t: SFA().fit(X, time=t[::-1]), "time must increase .* row 1 has"),
         (lambda X, t: SFA().fit(X, time=np.where(t == t[7], t[6], t)), "row 7 has"),
-        (lambda X, t: SFA().fit(X, time=np.where(t == t[7], np.nan, t)), "row 7 has no time"),
+        (lambda X, t: SFA().fit(X, time=np.where(t == t[7], np.nan, t)), "the time of row 7 is missing"),
+        (lambda X, t: SFA().fit(X, time=np.where(t == t[7], np.inf, t)), "the time of row 7 is inf"),
+        (lambda X, t: SFA().fit(X, time=pd.to_datetime(np.where(t == 1, np.nan, t))), "the time of row 0 is missing"),
+        (lambda X, t: SFA().fit(X).score(X, time=t), "fitted without time"),
+        (lambda X, t: metrics.slowness(X, lag=2, time=t), "time needs lag=1"),
+        (lambda X, t: metrics.slowness(X, time=t[::-1]), "time must increase"),
+        (lambda X, t: metrics.slowness(X, time=t[:5]), "one per row of X"),
         (lambda X, t: SFA().fit(X, time=t[:-1]), "one per row of X"),
         (lambda X, t: SFA(lag=2).fit(X, time=t), "time needs lag=1"),
         (lambda X, t: SFA(n_delays=2).fit(X, time=t), "time needs n_delays=1"),
@@ -157,3 +203,67 @@ def test_times_that_make_no_sense_are_refused(fit, message):
     t = t.astype(float)
     with pytest.raises(ValueError, match=message):
         fit(X, t)
+
+
+def test_a_model_stays_as_it_was_after_times_that_make_no_sense():
+    X, t = sampled(1000)
+    sfa = SFA().fit(X)
+    before = sfa.components_.copy()
+    with pytest.raises(ValueError, match="time must increase"):
+        sfa.fit(X, time=t[::-1])
+    np.testing.assert_array_equal(sfa.components_, before)
+    assert sfa.time_unit_ is None
+
+
+ORIGIN = 1_760_000_000
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        lambda t: pd.Timestamp(ORIGIN, unit="s") + pd.to_timedelta(10_000 * t),  # 10 µs apart
+        lambda t: pd.to_timedelta(ORIGIN, unit="s") + pd.to_timedelta(10_000 * t),
+        lambda t: ORIGIN * 10**9 + 10 * t,  # 10 ns apart, as whole numbers
+        lambda t: (ORIGIN * 10**9 + 10 * t).astype(np.uint64),
+    ],
+    ids=["dates", "durations", "int64", "uint64"],
+)
+def test_no_digits_are_lost_far_from_the_first_time(times):
+    X, t = sampled(9000)
+    wanted, far = SFA().fit(X, time=t).delta_values_, times(t)
+    frame = pd.DataFrame({"t": far, **dict(zip("abc", X.T, strict=True))})
+    assert deviation(SFA().fit(X, time=far).delta_values_, wanted) < 1e-12
+    for size in (100, 1):
+        stream = open_stream(frame, time="t", max_step=np.inf, chunk_size=size)
+        assert deviation(SFA().fit(stream, time=True).delta_values_, wanted) < 1e-12
+
+
+def test_an_infinite_time_is_a_gap_in_a_stream():
+    X, t = sampled(1000)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(t=np.where(t == t[7], np.inf, t))
+    with pytest.raises(InputError, match="row 7: the time is infinite"):
+        SFA().fit(open_stream(frame, time="t", max_step=np.inf), time=True)
+    stream = open_stream(frame, time="t", max_step=np.inf, missing="break", chunk_size=8)
+    with pytest.warns(ShortEpisodeWarning):
+        found = SFA(missing="break").fit(stream, time=True)
+    with pytest.warns(ShortEpisodeWarning):
+        wanted = SFA().fit(X, time=t, lengths=[7, 1, len(X) - 8])
+    assert deviation(found.delta_values_, wanted.delta_values_) < 1e-12
+
+
+def test_dates_are_times_of_a_metric():
+    X, t = sampled(9000)
+    dates = pd.Timestamp("2026-01-01") + pd.to_timedelta(t, unit="s")
+    np.testing.assert_allclose(metrics.slowness(X, time=dates), metrics.slowness(X, time=t), rtol=1e-12)
+
+
+def test_float32_is_subtracted_in_double_precision():
+    X = np.random.default_rng(0).standard_normal((3000, 4)).cumsum(axis=1).astype(np.float32)
+    wanted = SFA().fit(X).delta_values_
+    pairs = np.column_stack([np.arange(2999), np.arange(1, 3000)])
+    for sfa in (
+        SFA().fit(X, sample_weight=np.ones(3000)),
+        SFA().fit(X, time=np.arange(3000)),
+        SFA().fit_pairs(X, pairs),
+    ):
+        np.testing.assert_allclose(sfa.delta_values_, wanted, rtol=1e-13)

@@ -88,3 +88,23 @@ def test_features_of_the_wrong_shape_are_refused(X):
         SFA(2).fit(X).inverse_transform(X)
     with pytest.raises(ValueError, match="not fitted"):
         SFA(2).inverse_transform(X)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_patterns_need_two_samples(kind, X):
+    network = kind(1, random_state=0).partial_fit(X[:1])
+    with pytest.raises(AttributeError, match="there are no patterns yet: they need two consecutive samples"):
+        _ = network.patterns_
+    assert np.isfinite(network.partial_fit(X[1:2]).patterns_).all()
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_patterns_of_networks_are_those_of_exact_sfa(kind):
+    """They come from the covariance that the network learns; those of BioSFA from some 2000 stored pairs."""
+    _, X = slow_mixture(50_000, times=(300.0, 30.0), n_noise=4, seed=2)
+    found, exact = kind(2, random_state=0).fit(X), SFA(2).fit(X)
+    assert (cosines(found.patterns_, exact.patterns_) > 0.97).all()
+    if kind is not BioSFA:
+        covariance = found._network.covariance()
+        assert deviation(covariance, np.cov(X.T)) < 0.1
+        np.testing.assert_allclose(found.patterns_, found.components_ @ covariance, rtol=1e-12)

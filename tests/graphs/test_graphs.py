@@ -121,7 +121,16 @@ def test_a_graph_of_several_parts_warns_of_their_number():
         (lambda: Graph([[0.5, 1.0]]), "pairs must be whole numbers"),
         (lambda: Graph([0, 1]), "pairs must be whole numbers of shape"),
         (lambda: Graph([[0, 2]], groups=[0, 1, 1]), r"pair 0 is \(0, 2\), but there are only 2 groups"),
-        (lambda: clustered_graph(["a", "b", "b"]), "class 'a' has only one sample"),
+        (lambda: clustered_graph(["a", "b", "b"]), "class 'a' has only one sample, .*: leave it out"),
+        (lambda: clustered_graph([0, 0, 1]), "class 1 has only one sample, .*: leave it out"),
+        (lambda: clustered_graph([0, 0, np.nan, np.nan]), "sample 2 has no label"),
+        (lambda: clustered_graph(["a", "a", None, None]), "sample 2 has no label"),
+        (lambda: clustered_graph(np.array(["a", "a", 1, 1], dtype=object)), "labels are of different types"),
+        (lambda: serial_graph(["a", "b", "c"]), "needs numbers as labels: for classes, use the clustered graph"),
+        (lambda: serial_graph([2.0, 2.0, 2.0]), "all labels are 2"),
+        (lambda: transition_graph(np.ones((2, 2, 2))), r"P must be a square matrix; got the shape \(2, 2, 2\)"),
+        (lambda: Graph([]), "there are no pairs: give at least one"),
+        (lambda: Graph(np.array([[0, 2**63 + 5]], dtype=np.uint64)), "pairs have the number 9223372036854775813"),
         (lambda: clustered_graph(np.linspace(0, 1, 9)), "use the serial graph"),
         (lambda: serial_graph([1.0, np.nan, 2.0]), "y contains NaN"),
         (lambda: serial_graph([1.0, 2.0], n_groups=5), "n_groups must be between 2 and"),
@@ -133,3 +142,34 @@ def test_a_graph_of_several_parts_warns_of_their_number():
 def test_what_is_no_graph_is_refused(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+def test_groups_of_the_serial_graph_do_not_depend_on_the_order_of_the_samples():
+    """Samples with the same label stay together."""
+    rng = np.random.default_rng(0)
+    for n_groups in (2, 3, 7, 20):
+        y = rng.integers(0, 6, 60)
+        order = rng.permutation(60)
+        groups = serial_graph(y, n_groups=n_groups).groups
+        np.testing.assert_array_equal(groups[order], serial_graph(y[order], n_groups=n_groups).groups)
+        assert all(len(np.unique(groups[y == label])) == 1 for label in range(6))
+        assert (np.diff(groups[np.argsort(y)]) >= 0).all()
+        assert set(groups) == set(range(groups.max() + 1))
+
+
+def test_a_graph_cannot_be_changed():
+    edges, groups = np.array([[0, 1]]), np.array([0, 1])
+    graph = Graph(edges, [1.0], groups=groups, sample_weight=[1.0, 2.0])
+    edges[0, 0], groups[0] = 1, 1  # its own copies stay as they were
+    assert (graph.edges.tolist(), graph.groups.tolist()) == ([[0, 1]], [0, 1])
+    for array in graph.arrays().values():
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0
+
+
+def test_groups_without_samples_are_left_out():
+    kept = np.array([True, True, False, True, False])
+    graph = Graph([[0, 1], [1, 3]], [2.0, 3.0], groups=[0, 1, 2, 1, 3]).among(kept)
+    assert (graph.edges.tolist(), graph.weights.tolist(), graph.groups.tolist()) == ([[0, 1]], [2.0], [0, 1, 1])
+    with pytest.raises(ValueError, match="in every pair a sample is missing"):
+        graph.among(np.array([True, False, False]))

@@ -131,8 +131,9 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             self._check_parameters()
             rows, begins, kept = self._next_rows(X, lengths, starts)
             if sample_weight is not None:
-                weights = checked_weights("sample_weight", sample_weight, len(kept), "sample")
-                learning["weights"] = weights if weights is None else weights[kept]
+                n_rows = len(rows) if kept is None else len(kept)
+                weights = checked_weights("sample_weight", sample_weight, n_rows, "sample", zero=True)
+                learning["weights"] = weights if weights is None or kept is None else weights[kept]
             self._learn_rows(rows, begins, **learning)
         if lengths is not None:
             self.end_episode()
@@ -145,16 +146,25 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         if len(rows) == 0:
             return
         if not self._started:
-            self._start(rows, starts)
+            self._start(rows, starts, weights=learning.get("weights"))
         self._check_unchanged()
         self._learn(rows, starts, **learning)
 
     def _start(
-        self, X: FloatArray, starts: BoolArray, reduction: Reduction | None = None, *, n_streams: int = 1
+        self,
+        X: FloatArray,
+        starts: BoolArray,
+        reduction: Reduction | None = None,
+        *,
+        weights: Float64Array | None = None,
+        n_streams: int = 1,
     ) -> None:
-        """Build the signal path and an empty state; if no ``reduction`` is given, ``pca`` is computed from ``X``."""
+        """Build the signal path and an empty state.
+
+        If no ``reduction`` is given, ``pca`` is computed from ``X``, whose rows may have ``weights``.
+        """
         if reduction is None and self.pca is not None:
-            reduction = Reduction.of_rows(X, self.pca)
+            reduction = Reduction.of_rows(X, self.pca, weights)
         signal = SignalPath.build(self.n_delays, self.expansion, X, starts, reduction)
         self._check_outputs(signal.n_features_out)
         self._begin_with(signal)
@@ -198,8 +208,11 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     def _next_rows(
         self, X: ArrayLike, lengths: ArrayLike | None, starts: ArrayLike | None
-    ) -> tuple[FloatArray, BoolArray, BoolArray]:
-        """Return the checked rows of a chunk without the missing ones, which begin an episode, and which were kept."""
+    ) -> tuple[FloatArray, BoolArray, BoolArray | None]:
+        """Return the checked rows of a chunk without the missing ones, which begin an episode, and which were kept.
+
+        None in place of the last one says that all rows were kept.
+        """
         first = not self._started
         samples = check_samples(self, X, reset=first, allow_nan=self.missing == "break")
         if first and not self._gap:  # all rows of earlier chunks may have been missing
@@ -211,10 +224,11 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             if lengths is not None or given.shape != (len(samples),) or given.dtype != np.bool_:
                 raise ValueError("starts must be an array of booleans, one per row, and cannot be used with lengths")
             begins |= given
-        missing, nothing = self._find_missing(samples), np.zeros(len(samples), np.bool_)
+        missing = self._find_missing(samples)
         if missing is None and not self._gap:
-            return samples, begins, ~nothing
-        rest = without_missing(samples, begins, nothing if missing is None else missing, broken=self._gap)
+            return samples, begins, None
+        missing = np.zeros(len(samples), np.bool_) if missing is None else missing
+        rest = without_missing(samples, begins, missing, broken=self._gap)
         self._gap = rest.broken
         self.n_skipped_ += len(samples) - len(rest.samples)
         self.n_broken_pairs_ += rest.n_broken

@@ -8,11 +8,12 @@ from numpy.typing import DTypeLike
 
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._memory import check_memory
-from biosfa.estimators._way_back import Joint, WayBack
+from biosfa.estimators._way_back import Joint, WayBack, joint_of
 from biosfa.exceptions import ConditioningWarning, RankDeficiencyWarning
 from biosfa.graphs import Graph
-from biosfa.kernels.exact import Moments, dependent_columns, redundant_columns, slow_directions
-from biosfa.signal import Reduction, begins_with_input
+from biosfa.io import Stream
+from biosfa.kernels.exact import Moments, Rows, dependent_columns, redundant_columns, slow_directions
+from biosfa.signal import begins_with_input
 from biosfa.typing import Arrays, Float64Array, FloatArray, IntArray
 from biosfa.validation import check_count, check_positive, checked_array
 from biosfa.wording import counted, listed
@@ -164,25 +165,25 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
 
     def _fit_graph(self, samples: FloatArray, graph: Graph, *, stacklevel: int) -> None:
         """Discard what was learned before, then learn from all samples of a graph."""
-        reduction = None
-        if self.pca is not None:
-            moments = Moments(samples.shape[1])
-            moments.add_samples(samples, graph.sample_weight)
-            reduction = Reduction.of(moments, self.pca)
-        self._start(samples, np.arange(len(samples)) == 0, reduction)
-        self._moments = self._moments_of(samples, graph)
-        if not self._moments.pair_weight or not self._moments.weight:
-            raise ValueError("the pairs or the samples have no weight: give some of them a positive weight")
+        self._start(samples, np.arange(len(samples)) == 0, weights=graph.sample_weight)
+        self._moments = graph.moments(self._expanded(samples), len(samples), self._signal.n_features_out)
+        self._check_weights()
         self._check_features(stacklevel=stacklevel + 1)
 
-    def _moments_of(self, samples: FloatArray, graph: Graph) -> Moments:
-        """Return the moments of the expanded samples of a graph."""
+    def _expanded(self, samples: FloatArray) -> Rows:
+        """Return a function from numbers of samples to the expanded samples."""
         reduced = self._signal.reduce(samples)
 
         def rows(numbers: IntArray) -> FloatArray:
             return self._signal.expand(reduced[numbers])
 
-        return graph.moments(rows, len(samples), self._signal.n_features_out)
+        return rows
+
+    def _check_weights(self) -> None:
+        """Raise ValueError if all samples, or all pairs of samples, have the weight 0."""
+        for what, total in (("samples", self._moments.weight), ("pairs of samples", self._moments.pair_weight)):
+            if not total > 0.0:
+                raise ValueError(f"all {what} have the weight 0: give some of them a positive weight")
 
     def _joint(self) -> Joint:
         transformer = self._signal.transformer
@@ -192,15 +193,9 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
                 f"expansion {transformer!r}: add the columns to the expansion, or use OnlineSFA, which keeps samples"
             )
         solution = self._features_found()
-        moments, V = solution.moments, solution.components
-        covariance = V @ moments.covariance
+        moments = solution.moments
         n_columns = self._signal.n_reduced * self._signal.n_delays
-        return Joint(
-            mean=moments.mean[:n_columns],
-            columns=moments.scatter[:n_columns, :n_columns] / moments.weight,
-            with_columns=covariance[:, :n_columns],
-            features=covariance @ V.T,
-        )
+        return joint_of(moments.mean, moments.covariance, solution.components, n_columns)
 
     def _least_state(self, n_features: int, n_streams: int) -> int:
         return 2 * n_features**2  # scatter and difference
@@ -250,6 +245,12 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
                 checked_array("delta_values", published, (k,)),
             )
             self._solution = Solution.of(self._moments, components, delta, m - len(redundant), redundant)
+
+
+def check_no_stream(X: object, advice: str) -> None:
+    """Raise TypeError if X is a stream, for methods that need all samples at once."""
+    if isinstance(X, Stream):
+        raise TypeError(f"X must be an array, not a stream, because any two samples can be a pair: {advice}")
 
 
 class Solution(NamedTuple):

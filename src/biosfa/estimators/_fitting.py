@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biosfa.episodes import episode_starts, without_missing
+from biosfa.episodes import episode_starts, steps_within, without_missing
 from biosfa.estimators._memory import check_pca_memory
 from biosfa.estimators._monotone import Monotone
-from biosfa.estimators._uneven import check_uneven, with_times
+from biosfa.estimators._uneven import check_uneven, waiting_in
 from biosfa.exceptions import DivergenceError
-from biosfa.io import Chunk, Position, Reading, Stream, to_seconds
-from biosfa.kernels.exact import Moments
+from biosfa.io import Chunk, Position, Reading, Stream
+from biosfa.kernels.exact import Moments, Waiting, accumulate_samples_at, completed
 from biosfa.signal import Reduction
 from biosfa.typing import Arrays, BoolArray
-from biosfa.validation import check_samples, checked_array, checked_weights, unchanged_on_error
+from biosfa.validation import check_positive, check_samples, checked_array, checked_weights, unchanged_on_error
 
 if TYPE_CHECKING:
     from biosfa.estimators._base import SlowFeatureEstimator
+
+
+WAITING = "fitting.waiting_"  # names of the arrays of what waits begin with this
 
 
 class SampleSource(Protocol):
@@ -118,6 +121,7 @@ class Fitting:
         self.episodes = Episodes(estimator._rows_needed())
         self._monotone = Monotone()
         self._moments: Moments | None = None  # during the pass for principal components
+        self._waiting: Waiting | None = None  # the same, for samples at uneven times
         self._reduction: Reduction | None = None
 
     @property
@@ -154,14 +158,12 @@ class Fitting:
         pca = self._estimator.pca
         if pca is not None and self.passes_made == 0:
             for chunk in self._chunks():
-                if self._moments is None:
-                    check_pca_memory(chunk.samples.shape[1])
-                    self._moments = Moments(chunk.samples.shape[1])
-                self._moments.add_samples(chunk.samples, self._learning.get("weights"))
+                self._add_to_moments(chunk)
                 yield chunk
             if self._moments is not None:
-                self._reduction = Reduction.of(self._moments, pca)
-                self._moments = None
+                moments = self._moments if self._waiting is None else completed(self._moments, self._waiting)
+                self._reduction = Reduction.of(moments, pca)
+                self._moments = self._waiting = None
         while self.epoch < self._estimator.n_epochs:
             for chunk in self._chunks():
                 if not self.begun:
@@ -182,11 +184,24 @@ class Fitting:
         names = input_names(self._estimator)
         self._estimator._finish(self.end, self.episodes, [names[i] for i in self._monotone.columns()])
 
+    def _add_to_moments(self, chunk: Chunk) -> None:
+        """Take a chunk into the moments for principal components, with the weights of its samples."""
+        m = chunk.samples.shape[1]
+        if self._moments is None:
+            check_pca_memory(m)
+            self._moments = Moments(m)
+        learning = self._learning_from(chunk)
+        if "steps" in learning:
+            waiting = Waiting.empty(m) if self._waiting is None else self._waiting
+            self._waiting = accumulate_samples_at(self._moments, chunk.samples, learning["steps"], waiting)
+        else:
+            self._moments.add_samples(chunk.samples, learning.get("weights"))
+
     def _learning_from(self, chunk: Chunk) -> dict[str, Any]:
         """Return the arguments of the estimator for a chunk, beside its samples."""
-        if not self._uneven or chunk.times is None:
+        if not self._uneven or chunk.steps is None:
             return self._learning
-        return {**self._learning, "times": to_seconds(chunk.times)[chunk.rows], "time_unit": chunk.position.step}
+        return {**self._learning, "steps": np.where(chunk.starts, np.nan, chunk.steps[chunk.rows])}
 
     def _chunks(self) -> Iterator[Chunk]:
         """Yield the rest of a pass, without chunks in which all rows are missing."""
@@ -204,6 +219,8 @@ class Fitting:
         moments = self._moments
         if moments is not None:
             arrays |= {"fitting.mean": moments.mean, "fitting.scatter": moments.scatter}
+        if self._waiting is not None:
+            arrays |= {f"{WAITING}{name}": array for name, array in self._waiting.arrays().items()}
         if self._reduction is not None and not self.begun:
             arrays |= {"fitting.pca_mean": self._reduction.mean, "fitting.pca": self._reduction.components}
         scalars = {
@@ -212,6 +229,7 @@ class Fitting:
             "epoch": self.epoch,
             "begun": self.begun,
             "n_samples": None if moments is None else moments.n_samples,
+            "weight": None if moments is None else moments.weight,
             "episodes": asdict(self.episodes),
             "monotone": self._monotone.to_json(),
         }
@@ -242,6 +260,10 @@ class Fitting:
             self._moments = Moments(d, n_samples)
             self._moments.mean[:] = checked_array("fitting.mean", arrays, (d,))
             self._moments.scatter[:] = checked_array("fitting.scatter", arrays, (d, d))
+            if scalars.get("weight") is not None:  # checkpoints of 0.2 have none
+                check_positive("weight", scalars["weight"], zero=True)
+                self._moments.weight = float(scalars["weight"])
+        self._waiting = waiting_in(arrays, WAITING, d)
         if "fitting.pca" in arrays:
             self._reduction = Reduction(arrays["fitting.pca_mean"], arrays["fitting.pca"])
             self._reduction.check(d, self._estimator.pca)
@@ -262,7 +284,11 @@ def _checked(
         n_skipped = len(samples) - len(rest.samples)
         position = Position(n_rows=len(samples), n_skipped=n_skipped, n_broken=rest.n_broken)
         chunk = Chunk(rest.samples, rest.starts, rest.kept, position)
-    return Whole(chunk if time is None else with_times(chunk, time))
+    if time is None:
+        return Whole(chunk)
+    steps = np.full(chunk.n_rows, np.nan)
+    steps[chunk.rows] = steps_within(time, chunk.starts, chunk.kept)
+    return Whole(chunk._replace(steps=steps))
 
 
 def input_names(estimator: "SlowFeatureEstimator") -> list[str]:

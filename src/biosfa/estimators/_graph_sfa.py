@@ -5,9 +5,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biosfa.estimators._exact import ExactEstimator
+from biosfa.estimators._exact import ExactEstimator, check_no_stream
 from biosfa.estimators._scoring import varies
-from biosfa.graphs import Graph, clustered_graph, serial_graph
+from biosfa.graphs import Graph, classes_of, clustered_graph, serial_graph
 from biosfa.io.model_file import Model
 from biosfa.typing import Arrays, BoolArray, FloatArray
 from biosfa.validation import check_choice, check_count, check_samples, unchanged_on_error
@@ -34,7 +34,8 @@ class GraphSFA(ExactEstimator):
         "clustered" connects all samples of a class. "serial" sorts the samples by label, divides them into groups and
         connects each group with the next. A :class:`biosfa.graphs.Graph` connects the rows of X.
     n_groups : int, optional
-        Number of groups of the serial graph. By default √n for n samples.
+        Number of groups of the serial graph. By default √n for n samples. Samples with the same label stay in one
+        group.
     pca : int, optional
         Reduce the samples to this number of principal components, each of unit variance.
     expansion : None, "quadratic" or transformer, default=None
@@ -125,6 +126,7 @@ class GraphSFA(ExactEstimator):
         """
         with unchanged_on_error(self):
             self._check_parameters()
+            check_no_stream(X, "give an array")
             samples = check_samples(self, X, reset=True, min_samples=2)
             graph = self._graph_of(samples, y)
             self._fit_graph(samples, graph, stacklevel=3)
@@ -135,18 +137,43 @@ class GraphSFA(ExactEstimator):
         return self.fit(X, y).transform(X)
 
     def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:  # type: ignore[override]
-        """Return the mean of δ of the features of X on the graph of X and y times −1, so that greater is better."""
+        """Return the mean of δ of the features of X on the graph of X and y times −1, so that greater is better.
+
+        The graph is that of these samples, which may be few, as in cross-validation: classes with one sample are left
+        out, and the serial graph has at most as many groups as there are samples.
+
+        Raises
+        ------
+        ValueError
+            If these samples have no graph, or if a feature is constant on them.
+        """
         Y = np.asarray(self.transform(X))
+        if not isinstance(self.graph, Graph):
+            y = self._labels(y, len(Y))
+            if self.graph == "clustered":
+                _, groups, sizes = classes_of(y)
+                often = sizes[groups] >= 2
+                if not often.any():
+                    raise ValueError("no class has two of these samples: give more samples")
+                Y, y = Y[often], y[often]
         if not varies(Y).all():
             raise ValueError("the features do not vary on X, so they have no δ: give more varied samples")
-        moments = self._graph_of(Y, y).moments(lambda rows: Y[rows], len(Y), Y.shape[1])
+        moments = self._graph_of(Y, y, few=True).moments(lambda rows: Y[rows], len(Y), Y.shape[1])
         return -float(np.mean(np.diag(moments.difference_covariance) / np.diag(moments.covariance)))
 
-    def _graph_of(self, samples: FloatArray, y: ArrayLike | None) -> Graph:
-        """Return the graph of these samples."""
+    def _graph_of(self, samples: FloatArray, y: ArrayLike | None, *, few: bool = False) -> Graph:
+        """Return the graph of these samples; if they are ``few``, with fewer groups than asked for."""
         if isinstance(self.graph, Graph):
             self.graph.check(len(samples))
             return self.graph
+        labels = self._labels(y, len(samples))
+        if self.graph == "clustered":
+            return clustered_graph(labels)
+        n_groups = min(self.n_groups, len(labels)) if few and self.n_groups is not None else self.n_groups
+        return serial_graph(labels, n_groups=n_groups)
+
+    def _labels(self, y: ArrayLike | None, n_samples: int) -> np.ndarray[Any, Any]:
+        """Return one label per sample."""
         if y is None:
             raise ValueError(
                 f"GraphSFA(graph={self.graph!r}) requires y to be passed, but the target y is None: give one label per "
@@ -155,9 +182,9 @@ class GraphSFA(ExactEstimator):
         labels = np.asarray(y)
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
-        if labels.shape != (len(samples),):
-            raise ValueError(f"y must have one label per row of X, {len(samples)}; got the shape {labels.shape}")
-        return clustered_graph(labels) if self.graph == "clustered" else serial_graph(labels, n_groups=self.n_groups)
+        if labels.shape != (n_samples,):
+            raise ValueError(f"y must have one label per row of X, {n_samples}; got the shape {labels.shape}")
+        return labels
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -14,7 +14,7 @@ from biosfa.episodes import episode_starts
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
-from biosfa.estimators._way_back import Joint, WayBack
+from biosfa.estimators._way_back import Joint, WayBack, joint_of
 from biosfa.exceptions import DivergenceError
 from biosfa.io import Position, Stream
 from biosfa.kernels.local import Mode, Rule
@@ -321,10 +321,14 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         self._gauge = Gauge(network, pairs)
 
     def _joint(self) -> Joint:
-        """Return covariances from the stored pairs of recent samples."""
+        """Return covariances from that of the input if the network learns it, or from stored pairs of samples."""
+        if self.n_updates_ == 0:
+            raise AttributeError("there are no patterns yet: they need two consecutive samples")
+        n, V, C = self._n_columns(), self.components_, self._network.covariance()
+        if C is not None and begins_with_input(self._signal.transformer):
+            return joint_of(self.mean_, C, V, n)
         X = self._gauge.pairs.recent(self._network.n_updates).astype(np.float64)
-        Y = self._gauge.expanded(self._signal.expand) @ self.components_.T
-        n = self._n_columns()
+        Y = self._gauge.expanded(self._signal.expand) @ V.T
         mean = self.mean_[:n] if begins_with_input(self._signal.transformer) else X.mean(axis=0)
         X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
         return Joint(mean, columns=X.T @ X / len(X), with_columns=Y.T @ X / len(X), features=Y.T @ Y / len(Y))

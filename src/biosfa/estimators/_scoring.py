@@ -4,14 +4,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa import metrics
-from biosfa.episodes import episode_lengths, episode_starts, rows_with_nan, without_missing
+from biosfa.episodes import episode_lengths, episode_starts, rows_with_nan, steps_within, without_missing
+from biosfa.kernels.exact import slowness_at
 from biosfa.typing import BoolArray, FloatArray
 
 ROUNDING = 64.0  # a feature that varies by less than this, times its size and the precision, counts as constant
 
 
-def mean_slowness(Y: FloatArray, lengths: ArrayLike | None, *, n_delays: int, lag: int) -> float:
+def mean_slowness(
+    Y: FloatArray,
+    lengths: ArrayLike | None,
+    *,
+    n_delays: int = 1,
+    lag: int = 1,
+    time: ArrayLike | None = None,
+    unit: float = 1.0,
+) -> float:
     """Return the mean slowness of features, given the number of rows of each episode of the input.
+
+    ``time`` has the times of rows that are not evenly spaced; the slowness is then in the ``unit`` of time.
 
     Raises
     ------
@@ -26,6 +37,8 @@ def mean_slowness(Y: FloatArray, lengths: ArrayLike | None, *, n_delays: int, la
     sizes = episode_lengths(rest.starts)
     if not (sizes > lag).any():
         raise ValueError(f"X has no two samples {lag} apart in one episode: give longer episodes")
+    if time is not None:
+        return float(np.mean(slowness_at(rest.samples, steps_within(time, rest.starts, rest.kept), unit)))
     return float(np.mean(metrics.slowness(rest.samples, lengths=sizes, lag=lag)))
 
 

@@ -7,12 +7,24 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
-from biosfa.estimators._exact import ExactEstimator
+from biosfa.estimators._exact import ExactEstimator, check_no_stream
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
+from biosfa.estimators._scoring import mean_slowness
+from biosfa.estimators._uneven import waiting_in
 from biosfa.graphs import Graph, as_graph
 from biosfa.io import Position, Stream
-from biosfa.kernels.exact import Moments, Tail, accumulate, accumulate_uneven, block_rows
+from biosfa.kernels.exact import (
+    Moments,
+    Tail,
+    Waiting,
+    accumulate,
+    accumulate_pairs,
+    accumulate_samples,
+    accumulate_uneven,
+    block_rows,
+    completed,
+)
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import (
     check_count,
@@ -22,6 +34,8 @@ from biosfa.validation import (
     checked_weights,
     unchanged_on_error,
 )
+
+WAITING = "waiting."  # names of the arrays of what waits for the next rows begin with this
 
 
 class SFA(ExactEstimator):
@@ -76,7 +90,8 @@ class SFA(ExactEstimator):
     redundant_features_ : array of int
         Columns of the expanded signal that are constant, or linear combinations of the other columns.
     time_unit_ : float or None
-        Median step in time, in seconds if times are dates: the unit of time of δ. None if :meth:`fit` got no times.
+        Median of the first 1000 steps in time, in seconds if times are dates: the unit of time of δ. None if
+        :meth:`fit` got no times.
     n_samples_seen_ : int
         Number of samples of the expanded signal seen so far.
     n_skipped_ : int
@@ -111,7 +126,7 @@ class SFA(ExactEstimator):
     _structural = (*ExactEstimator._structural, "lag")
 
     _tail: Tail
-    time_unit_: float | None = None
+    _waiting: Waiting | None = None  # if samples are at uneven times
 
     def __init__(
         self,
@@ -156,9 +171,10 @@ class SFA(ExactEstimator):
             vector has the weight of its newest sample. By default all weights are 1.
         time : array-like of shape (n_samples,), or True, optional
             Times of samples that are not evenly spaced: numbers, dates or durations that increase within each episode.
-            Differences are then derivatives with respect to time, and means are integrals over it. The unit of time is
-            the median step. For a stream, True takes the times of the stream, which must have been opened with
-            ``max_step``. By default samples are evenly spaced.
+            Differences are then derivatives with respect to time, and means are integrals over it: a sample counts as
+            long as the mean of the steps beside it. The unit of time is the median of the first 1000 steps. For a
+            stream, True takes the times of the stream, which must have been opened with ``max_step``. By default
+            samples are evenly spaced.
 
         Returns
         -------
@@ -182,15 +198,61 @@ class SFA(ExactEstimator):
         """
         return self._fit(X, lengths, sample_weight=sample_weight, time=time)
 
+    def fit_transform(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        time: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Fit to X as :meth:`fit` does, and return its slow features."""
+        return self.fit(X, lengths=lengths, sample_weight=sample_weight, time=time).transform(X, lengths=lengths)
+
+    def score(
+        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, time: ArrayLike | None = None
+    ) -> float:
+        """Return the mean slowness of the features of X times −1, so that greater is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples in order of time.
+        y : ignored
+        lengths : array-like of int, optional
+            Number of rows of each episode in X.
+        time : array-like of shape (n_samples,), optional
+            Times of the samples, for a model that was fitted with times. Slowness is then in its unit of time. By
+            default differences are taken over the lag of the model.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If a feature is constant on X, so that its slowness is not defined.
+        """
+        if time is None:
+            return super().score(X, lengths=lengths)
+        Y = np.asarray(self.transform(X, lengths=lengths))
+        if self.time_unit_ is None:
+            raise ValueError("this model was fitted without time, so its score takes no time: leave it out")
+        return -mean_slowness(Y, lengths, time=time, unit=self.time_unit_)
+
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self._moments.n_pairs == 0:
             raise ValueError(
                 f"X has no two samples {self.lag} apart in one episode: its episodes are too short for "
                 f"lag={self.lag}, n_delays={self.n_delays}"
             )
+        self._check_weights()
         self._check_features(stacklevel=6)
         variance, change = np.diag(self._moments.covariance), np.diag(self._moments.difference_covariance)
-        length = self._moments.n_samples if self.time_unit_ is None else int(self._moments.weight)
+        unit = self.time_unit_
+        length = self._moments.n_samples if unit is None else int(self._moments.weight / unit)
         slow = as_slow_as_ramps(variance, change / self.lag**2, length)
         warn_of_give_aways(counters, self.expanded_feature_names()[slow], stacklevel=6)
         super()._finish(position, episodes, counters)
@@ -225,8 +287,7 @@ class SFA(ExactEstimator):
         -------
         self
         """
-        if self.time_unit_ is not None:
-            raise ValueError("this model was fitted with time, and cannot continue without: call fit to start over")
+        self._check_evenly_spaced()
         return self._partial_fit(X, lengths, starts, sample_weight=sample_weight)
 
     def fit_pairs(
@@ -270,6 +331,7 @@ class SFA(ExactEstimator):
         with unchanged_on_error(self):
             self._check_parameters()
             self._check_without_time("fit_pairs")
+            check_no_stream(X, "give an array, or the pairs themselves to partial_fit_pairs")
             samples = check_samples(self, X, reset=True, min_samples=2, allow_nan=self.missing == "break")
             graph = as_graph(pairs, weights, sample_weight)
             graph.check(len(samples))
@@ -301,21 +363,24 @@ class SFA(ExactEstimator):
         with unchanged_on_error(self):
             self._check_parameters()
             self._check_without_time("partial_fit_pairs")
+            self._check_evenly_spaced()
             first = check_samples(self, X_from, reset=not self._started)
             second = check_samples(self, X_to, reset=False)
             if len(first) != len(second):
                 raise ValueError(f"X_from has {len(first)} rows and X_to has {len(second)}: give one row per pair each")
-            gamma = checked_weights("weights", weights, len(first), "pair")
+            gamma = checked_weights("weights", weights, len(first), "pair", zero=True)
             each = np.arange(len(first))
             both = None if gamma is None else np.concatenate([gamma, gamma])
-            graph = Graph(np.column_stack([each, each + len(first)]), gamma, sample_weight=both)
             samples = np.concatenate([first, second])
             if not self._started:
                 self.n_skipped_, self.n_broken_pairs_ = 0, 0
-                self._start(samples, np.arange(len(samples)) == 0)
+                self._start(samples, np.arange(len(samples)) == 0, weights=both)
             self._check_unchanged()
             self.end_episode()
-            self._moments, self._solution = self._moments.merged(self._moments_of(samples, graph)), None
+            seen, rows = Moments(self._moments.n_features), self._expanded(samples)
+            accumulate_samples(seen, rows, len(samples), both)
+            accumulate_pairs(seen, rows, np.column_stack([each, each + len(first)]), gamma)
+            self._moments, self._solution = self._moments.merged(seen), None
         return self
 
     def _check_without_time(self, method: str) -> None:
@@ -323,7 +388,10 @@ class SFA(ExactEstimator):
         for name in ("lag", "n_delays"):
             if getattr(self, name) != 1:
                 raise ValueError(f"{method} needs {name}=1, because its samples have no order in time")
-        if method == "partial_fit_pairs" and self.time_unit_ is not None:
+
+    def _check_evenly_spaced(self) -> None:
+        """Raise ValueError if what was learned before was at uneven times."""
+        if self._started and self.time_unit_ is not None:
             raise ValueError("this model was fitted with time, and cannot continue without: call fit to start over")
 
     def merge(self, other: "SFA") -> Self:
@@ -332,7 +400,8 @@ class SFA(ExactEstimator):
         Parameters
         ----------
         other : SFA
-            A model that was fitted to other episodes of the same columns.
+            A model that was fitted to other episodes of the same columns. If both were fitted with times, these must
+            have the same scale; the unit of time of the result is that of this model.
 
         Returns
         -------
@@ -353,11 +422,13 @@ class SFA(ExactEstimator):
             )
         if (self.time_unit_ is None) != (other.time_unit_ is None):
             raise ValueError("one model was fitted with time and the other without: fit both in the same way")
-        theirs_seen = other._moments
-        if self.time_unit_ is not None and other.time_unit_ is not None:
-            theirs_seen = theirs_seen.in_time_unit(other.time_unit_ / self.time_unit_)
-        self._moments, self._solution = self._moments.merged(theirs_seen), None
+        self._moments, self._solution = self._moments.merged(other._moments), None
         return self
+
+    @property
+    def time_unit_(self) -> float | None:
+        """Unit of time of the slowness, if the model was fitted with times."""
+        return self._moments.time_unit
 
     @property
     def timescales_(self) -> Float64Array:
@@ -367,6 +438,9 @@ class SFA(ExactEstimator):
     def _break_episode(self) -> None:
         if self._started:
             self._tail = Tail.empty(self._signal.n_features_out)
+            if self._waiting is not None:
+                self._moments, self._solution = completed(self._moments, self._waiting), None
+                self._waiting = None
         super()._break_episode()
 
     def _rows_needed(self) -> int:
@@ -379,51 +453,49 @@ class SFA(ExactEstimator):
     def _reset(self, *, dtype: DTypeLike, n_streams: int) -> None:
         super()._reset(dtype=dtype, n_streams=n_streams)
         self._tail = Tail.empty(self._signal.n_features_out)
-        self.time_unit_ = None
+        self._waiting = None
 
     def _learn(
         self,
         X: FloatArray,
         starts: BoolArray,
         weights: Float64Array | None = None,
-        times: Float64Array | None = None,
-        time_unit: float | None = None,
+        steps: Float64Array | None = None,
     ) -> None:
         rows = self._signal.reduce(X)
         plan = self._signal.plan(rows, starts, continued=True)
         if weights is not None and plan.index is not None:
             weights = weights[plan.index - (len(plan.rows) - len(rows))]
-        if self.time_unit_ is None:
-            self.time_unit_ = time_unit
-        seen, tail = Moments(self._moments.n_features), self._tail
+        seen, tail, waiting = Moments(self._moments.n_features), self._tail, self._waiting
+        if steps is not None and waiting is None:
+            waiting = Waiting.empty(seen.n_features)
         for x, piece in self._signal.pieces(plan, at_least=block_rows(self._moments.n_features)):
             begins, own = plan.starts[piece], None if weights is None else weights[piece]
-            if times is None or self.time_unit_ is None:
+            if steps is None or waiting is None:
                 tail = accumulate(seen, x, begins, self.lag, tail, own)
             else:
-                tail = accumulate_uneven(seen, x, begins, times[piece] / self.time_unit_, tail)
+                waiting = accumulate_uneven(seen, x, steps[piece], waiting)
         self._moments, self._solution = self._moments.merged(seen), None
-        self._tail = tail
+        self._tail, self._waiting = tail, waiting
         self._signal.remember(rows, starts)
         self._open = True
 
     def _scalars(self) -> dict[str, Any]:
-        tail = self._tail
-        clock = {name: None if np.isnan(value) else value for name, value in (("time", tail.time), ("step", tail.step))}
-        return {**super()._scalars(), "time_unit": self.time_unit_, "clock": clock}
+        return {**super()._scalars(), "time_unit": self.time_unit_}
 
     def _arrays(self) -> Arrays:
         weights = {} if self._tail.weights is None else {"tail_weights": self._tail.weights}
-        return {**super()._arrays(), "tail": self._tail.rows, **weights}
+        waiting = {} if self._waiting is None else self._waiting.arrays()
+        named = {f"{WAITING}{name}": array for name, array in waiting.items()}
+        return {**super()._arrays(), "tail": self._tail.rows, **weights, **named}
 
     def _restore(self, scalars: dict[str, Any], arrays: Arrays, published: Arrays) -> None:
         super()._restore(scalars, arrays, published)
         n = len(arrays["tail"])
         rows = checked_array("tail", arrays, (n, self._signal.n_features_out))
         weights = checked_array("tail_weights", arrays, (n,)) if "tail_weights" in arrays else None
-        clock = scalars.get("clock", {})  # files of 0.2 have none
-        time, step = (np.nan if clock.get(name) is None else float(clock[name]) for name in ("time", "step"))
-        unit = scalars.get("time_unit")
-        if unit is not None:
-            check_positive("time_unit", unit)
-        self._tail, self.time_unit_ = Tail(rows, weights, time, step), unit
+        self._tail = Tail(rows, weights)
+        self._waiting = waiting_in(arrays, WAITING, self._signal.n_features_out)
+        self._moments.time_unit = scalars.get("time_unit")  # files of 0.2 have none
+        if self._moments.time_unit is not None:
+            check_positive("time_unit", self._moments.time_unit)

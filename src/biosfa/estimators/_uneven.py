@@ -1,13 +1,14 @@
-"""Samples at uneven times: checks of the times, and the unit of time."""
+"""Checks of the input for samples at uneven times."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biosfa.io import Chunk, Stream, read_times
-from biosfa.typing import Float64Array
+from biosfa.io import Stream
+from biosfa.kernels.exact import UNIT_STEPS, Waiting
+from biosfa.typing import Arrays
+from biosfa.validation import checked_array
 
 if TYPE_CHECKING:
     from biosfa.estimators._base import SlowFeatureEstimator
@@ -20,8 +21,8 @@ def check_uneven(
     for name in ("lag", "n_delays"):
         if getattr(estimator, name) != 1:
             raise ValueError(
-                f"time needs {name}=1, because samples that are {name} rows apart are not always equally far apart in "
-                f"time; got {name}={getattr(estimator, name)}"
+                f"time needs {name}=1, because rows are not equally far apart in time; got {name}="
+                f"{getattr(estimator, name)}"
             )
     if sample_weight is not None:
         raise ValueError("time and sample_weight cannot be used together: times give the samples their weights")
@@ -38,34 +39,26 @@ def check_uneven(
         )
 
 
-def with_times(chunk: Chunk, time: ArrayLike | bool) -> Chunk:
-    """Return a chunk of an array with the times of its rows, and with their median step in its position.
+def waiting_in(arrays: Arrays, prefix: str, n_features: int) -> Waiting | None:
+    """Return what waits for the next rows, from the arrays of a file whose names begin with ``prefix``; None without.
 
     Raises
     ------
     ValueError
-        If there is not one time per row, or if times do not increase within an episode.
+        If the arrays do not fit ``n_features`` columns.
     """
-    given = np.asarray(time)
-    if given.shape != (chunk.n_rows,):
-        raise ValueError(f"time must be a list of {chunk.n_rows} times, one per row of X; got the shape {given.shape}")
-    times = _elapsed(read_times(given))
-    rows = chunk.rows
-    steps = np.diff(times[rows], prepend=np.nan)
-    within = ~chunk.starts
-    wrong = np.flatnonzero(within & ~(steps > 0.0))
-    lost = np.flatnonzero(np.isnan(times[rows]))
-    if len(lost) or len(wrong):
-        row = int(rows[lost[0] if len(lost) else wrong[0]])
-        what = f"row {row} has no time" if len(lost) else f"row {row} has {given[row]} after {given[row - 1]}"
-        raise ValueError(f"time must increase within each episode, but {what}: sort the rows, or give lengths")
-    step = float(np.median(steps[within])) if within.any() else None
-    return chunk._replace(times=times, position=replace(chunk.position, step=step))
-
-
-def _elapsed(times: np.ndarray[Any, Any]) -> Float64Array:
-    """Return times as numbers: dates in seconds since the first, so that no digits are lost."""
-    if times.dtype.kind != "M":
-        return times.astype(np.float64)
-    seconds = (times - times[0]).astype(np.int64) * 1e-9
-    return np.where(np.isnat(times), np.nan, seconds)
+    if f"{prefix}row" not in arrays:
+        return None
+    m = n_features
+    shapes: dict[str, tuple[int, ...]] = {
+        "row": (min(1, len(arrays[f"{prefix}row"])), m),
+        "step": (min(1, len(arrays[f"{prefix}step"])),),
+        "alone_mean": (m,),
+        "alone_scatter": (m, m),
+        "first_steps": (min(UNIT_STEPS, len(arrays[f"{prefix}first_steps"])),),
+    }
+    found = {name: checked_array(f"{prefix}{name}", arrays, shape) for name, shape in shapes.items()}
+    found["n_alone"] = checked_array(f"{prefix}n_alone", arrays, (1,), np.int64)
+    if found["n_alone"][0] < 0 or not all((found[name] > 0.0).all() for name in ("step", "first_steps")):
+        raise ValueError(f"the arrays {prefix}… are not those of a series at uneven times")
+    return Waiting.of(found)

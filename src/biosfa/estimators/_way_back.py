@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from biosfa.kernels.exact import as_correlations
 from biosfa.signal import SignalPath
 from biosfa.typing import Float64Array, FloatArray
 from biosfa.validation import FLOATS
@@ -19,6 +20,17 @@ class Joint(NamedTuple):
     columns: Float64Array  # (columns, columns) covariance of the columns
     with_columns: Float64Array  # (k, columns) covariance of each feature with each column
     features: Float64Array  # (k, k) covariance of the features
+
+
+def joint_of(mean: Float64Array, covariance: Float64Array, components: Float64Array, n_columns: int) -> Joint:
+    """Return covariances from that of an expanded signal, which begins with the columns before the expansion."""
+    with_signal = components @ covariance
+    return Joint(
+        mean=mean[:n_columns],
+        columns=covariance[:n_columns, :n_columns],
+        with_columns=with_signal[:, :n_columns],
+        features=with_signal @ components.T,
+    )
 
 
 class WayBack(ABC):
@@ -97,6 +109,4 @@ class WayBack(ABC):
 def pattern_correlations(model: WayBack) -> Float64Array:
     """Return the correlation of each feature with each input column; 0 for columns that do not vary."""
     joint = model._with_input()
-    spread = np.sqrt(np.outer(np.diag(joint.features), np.diag(joint.columns)))
-    patterns = joint.with_columns
-    return np.divide(patterns, spread, out=np.zeros_like(patterns), where=spread > 0.0)
+    return as_correlations(joint.with_columns, np.diag(joint.features), np.diag(joint.columns))

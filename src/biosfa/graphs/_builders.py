@@ -12,10 +12,11 @@ from sklearn.neighbors import kneighbors_graph
 
 from biosfa.exceptions import DisconnectedGraphWarning
 from biosfa.graphs._graph import Graph
-from biosfa.typing import Float64Array
+from biosfa.typing import Float64Array, IntArray
 from biosfa.validation import check_count
 
 ROUNDING = 1e-8  # largest error of a sum of probabilities
+Labels = np.ndarray[Any, Any]
 DENSE = 200  # states up to which all eigenvectors of a transition matrix are computed
 
 
@@ -37,7 +38,7 @@ def clustered_graph(y: ArrayLike) -> Graph:
     Raises
     ------
     ValueError
-        If a class has only one sample.
+        If a class has only one sample, or if a label is missing.
 
     Examples
     --------
@@ -45,11 +46,13 @@ def clustered_graph(y: ArrayLike) -> Graph:
     >>> clustered_graph(["a", "b", "b", "a"])
     <Graph of 2 edges between 2 groups of 4 samples>
     """
-    classes, groups, sizes = np.unique(_labels(y), return_inverse=True, return_counts=True)
-    if (sizes < 2).any():
-        lonely = classes[sizes < 2][0]
-        kind = " y looks continuous: use the serial graph." if len(classes) > len(groups) // 2 else ""
-        raise ValueError(f"class {lonely.item()!r} has only one sample, but a class needs two or more.{kind}")
+    classes, groups, sizes = classes_of(y)
+    lonely = sizes < 2
+    if lonely.any():
+        first = classes[lonely].tolist()[0]
+        continuous = classes.dtype.kind in "iuf" and lonely.sum() > max(2, len(classes) // 2)
+        advice = "y looks continuous: use the serial graph" if continuous else "leave it out, or join it with another"
+        raise ValueError(f"class {first!r} has only one sample, but a class needs two or more: {advice}")
     each = np.arange(len(classes))
     return Graph(np.column_stack([each, each]), 1.0 / sizes, groups=groups)
 
@@ -57,8 +60,9 @@ def clustered_graph(y: ArrayLike) -> Graph:
 def serial_graph(y: ArrayLike, *, n_groups: int | None = None) -> Graph:
     """Return the graph in which samples with similar labels are paired, for regression.
 
-    The samples are sorted by label and divided into groups of equal size. Every sample of a group is paired with every
-    sample of the next group. The slowest features then follow the label.
+    The samples are sorted by label and divided into groups of equal size. Samples with the same label stay together, so
+    that groups can be larger, or fewer than asked for. Every sample of a group is paired with every sample of the next
+    group. The slowest features then follow the label.
 
     Parameters
     ----------
@@ -71,6 +75,11 @@ def serial_graph(y: ArrayLike, *, n_groups: int | None = None) -> Graph:
     -------
     Graph
 
+    Raises
+    ------
+    ValueError
+        If labels are not finite numbers, or if all of them are the same.
+
     Examples
     --------
     >>> import numpy as np
@@ -78,18 +87,22 @@ def serial_graph(y: ArrayLike, *, n_groups: int | None = None) -> Graph:
     >>> serial_graph(np.linspace(0, 1, 100))
     <Graph of 9 edges between 10 groups of 100 samples>
     """
-    labels = np.asarray(_labels(y), dtype=np.float64)
+    labels = _numbers(y)
     if not np.isfinite(labels).all():
         raise ValueError("y contains NaN or infinity: the serial graph needs finite labels")
     n = len(labels)
     wanted = max(2, round(n**0.5)) if n_groups is None else check_count("n_groups", n_groups)
     if not 2 <= wanted <= n:
         raise ValueError(f"n_groups must be between 2 and the number of samples, {n}; got {wanted}")
-    groups = np.empty(n, np.int64)
-    groups[np.argsort(labels, kind="stable")] = np.arange(n) * wanted // n
+    values, which, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    if len(values) < 2:
+        raise ValueError(f"all labels are {values[0]:g}: the serial graph needs different ones")
+    last = np.cumsum(counts) - 1  # places of the last and, below, of the first sample with each label, in their order
+    middle = (last - counts + 1 + last) * wanted // (2 * n)
+    groups = np.unique(middle, return_inverse=True)[1][which]  # numbers without those of empty groups
     sizes = np.bincount(groups).astype(np.float64)
     neighbours = np.append(0.0, sizes[:-1]) + np.append(sizes[1:], 0.0)
-    each = np.arange(wanted - 1)
+    each = np.arange(len(sizes) - 1)
     # a sample has the weight of its pairs: the graph is then consistent, and its slowest feature is not trivial
     weight = neighbours[groups] * (n / neighbours[groups].sum())
     return Graph(np.column_stack([each, each + 1]), groups=groups, sample_weight=weight)
@@ -169,9 +182,10 @@ def transition_graph(P: Any) -> Graph:
     >>> float(SFA(1).fit_pairs(np.eye(2)[:, :1], transition_graph(P)).delta_values_[0].round(6))
     0.6
     """
-    matrix = csr_array(P if issparse(P) else np.asarray(P, dtype=np.float64))
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"P must be a square matrix; got the shape {matrix.shape}")
+    given = P if issparse(P) else np.asarray(P, dtype=np.float64)
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise ValueError(f"P must be a square matrix; got the shape {given.shape}")
+    matrix = csr_array(given)
     sums = np.asarray(matrix.sum(axis=1)).ravel()
     wrong = np.flatnonzero(~(np.abs(sums - 1.0) <= ROUNDING))
     if len(wrong) or (matrix.data < 0.0).any():
@@ -199,7 +213,36 @@ def _stationary(P: Any) -> Float64Array:
     return np.asarray(largest / largest.sum(), dtype=np.float64)
 
 
-def _labels(y: ArrayLike) -> np.ndarray[Any, Any]:
+def classes_of(y: ArrayLike) -> tuple[Labels, IntArray, IntArray]:
+    """Return the classes among labels, the number of the class of each sample, and the size of each class.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, or if labels are of types that cannot be sorted.
+    """
+    labels = _labels(y)
+    missing = labels != labels
+    if labels.dtype == object:
+        missing |= np.array([label is None for label in labels])
+    if missing.any():
+        raise ValueError(f"sample {np.flatnonzero(missing)[0]} has no label: leave such samples out, or give a label")
+    try:
+        return np.unique(labels, return_inverse=True, return_counts=True)
+    except TypeError:
+        raise ValueError("labels are of different types: give numbers only, or words only") from None
+
+
+def _numbers(y: ArrayLike) -> Float64Array:
+    """Return labels as numbers."""
+    labels = _labels(y)
+    try:
+        return labels.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("the serial graph needs numbers as labels: for classes, use the clustered graph") from None
+
+
+def _labels(y: ArrayLike) -> Labels:
     labels = np.asarray(y)
     if labels.ndim != 1 or len(labels) < 2:
         raise ValueError(f"y must be a list of two or more labels, one per sample; got the shape {labels.shape}")

@@ -1,13 +1,12 @@
 """Pairs of samples with weights, or of groups of samples."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biosfa.kernels.exact import Moments, accumulate_groups, accumulate_pairs, accumulate_samples
-from biosfa.kernels.exact.graph import Rows
+from biosfa.kernels.exact import Moments, Rows, accumulate_groups, accumulate_pairs, accumulate_samples
 from biosfa.typing import Arrays, BoolArray, Float64Array, IntArray
 from biosfa.validation import checked_weights
 
@@ -60,29 +59,31 @@ class Graph:
         sample_weight: ArrayLike | None = None,
     ) -> None:
         pairs = np.asarray(edges)
+        if pairs.size == 0:
+            raise ValueError("there are no pairs: give at least one")
         if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
             raise ValueError(
                 f"pairs must be whole numbers of shape (n_pairs, 2), one row (i, j) per pair; got {pairs.dtype} of "
                 f"shape {pairs.shape}"
             )
-        if len(pairs) == 0:
-            raise ValueError("there are no pairs: give at least one")
-        object.__setattr__(self, "edges", pairs.astype(np.int64, copy=False))
-        object.__setattr__(self, "weights", checked_weights("weights", weights, len(pairs), "pair"))
-        object.__setattr__(self, "groups", None if groups is None else _checked_groups(groups))
+        self._keep("edges", _whole_numbers(pairs, "pairs"))
+        self._keep("weights", checked_weights("weights", weights, len(pairs), "pair"))
+        self._keep("groups", None if groups is None else _checked_groups(groups))
         n = None if self.groups is None else len(self.groups)
-        object.__setattr__(self, "sample_weight", checked_weights("sample_weight", sample_weight, n, "sample"))
+        self._keep("sample_weight", checked_weights("sample_weight", sample_weight, n, "sample"))
         if self.groups is not None:
             _check_range(self.edges, int(self.groups.max()) + 1, "groups")
+
+    def _keep(self, name: str, array: IntArray | Float64Array | None) -> None:
+        """Set an attribute to a read-only copy of an array."""
+        kept = None if array is None else array.copy()
+        if kept is not None:
+            kept.setflags(write=False)
+        object.__setattr__(self, name, kept)
 
     def __repr__(self) -> str:
         nodes = "" if self.groups is None else f" between {self.groups.max() + 1} groups of {len(self.groups)} samples"
         return f"<Graph of {len(self.edges)} edges{nodes}>"
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of samples or groups that take part in pairs: the greatest number plus 1."""
-        return int(self.edges.max()) + 1
 
     def arrays(self) -> Arrays:
         """Return the arrays of the graph, by the names of the parameters."""
@@ -98,14 +99,22 @@ class Graph:
             raise ValueError(f"sample_weight has {len(self.sample_weight)} values, but X has {n_samples} rows")
 
     def among(self, kept: BoolArray) -> Self:
-        """Return the graph of the samples that are kept, without the pairs of the others."""
-        number = np.cumsum(kept) - 1
-        weight = None if self.sample_weight is None else self.sample_weight[kept]
-        if self.groups is not None:
-            return type(self)(self.edges, self.weights, groups=self.groups[kept], sample_weight=weight)
-        both = kept[self.edges].all(axis=1)
+        """Return the graph of the samples that are kept, without the pairs of the others.
+
+        Raises
+        ------
+        ValueError
+            If no pair is left.
+        """
+        present = kept if self.groups is None else np.bincount(self.groups, kept) > 0.0  # samples, or groups of them
+        both = present[self.edges].all(axis=1)
+        if not both.any():
+            raise ValueError("in every pair a sample is missing: there is nothing to learn from")
+        number = np.cumsum(present) - 1
         weights = None if self.weights is None else self.weights[both]
-        return type(self)(number[self.edges[both]], weights, sample_weight=weight)
+        weight = None if self.sample_weight is None else self.sample_weight[kept]
+        groups = None if self.groups is None else number[self.groups[kept]]
+        return type(self)(number[self.edges[both]], weights, groups=groups, sample_weight=weight)
 
     def moments(self, rows: Rows, n_samples: int, n_features: int) -> Moments:
         """Return the moments of samples, which ``rows`` returns by their numbers."""
@@ -139,6 +148,13 @@ def _checked_groups(groups: ArrayLike) -> IntArray:
     numbers = np.asarray(groups)
     if numbers.ndim != 1 or not len(numbers) or not np.issubdtype(numbers.dtype, np.integer) or numbers.min() < 0:
         raise ValueError(f"groups must be whole numbers from 0, one per sample; got {groups!r}")
+    return _whole_numbers(numbers, "groups")
+
+
+def _whole_numbers(numbers: np.ndarray[Any, Any], what: str) -> IntArray:
+    """Return numbers as int64; raise ValueError if they are too large for it."""
+    if numbers.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"{what} have the number {numbers.max()}, but they are counted from 0: it is too large")
     return numbers.astype(np.int64, copy=False)
 
 

@@ -3,6 +3,5 @@
 from biosfa.io._chunk import Chunk, Position
 from biosfa.io._reading import Reading
 from biosfa.io._stream import Stream, StreamOptions, open_stream
-from biosfa.io._time import read_times, to_seconds
 
-__all__ = ["Chunk", "Position", "Reading", "Stream", "StreamOptions", "open_stream", "read_times", "to_seconds"]
+__all__ = ["Chunk", "Position", "Reading", "Stream", "StreamOptions", "open_stream"]

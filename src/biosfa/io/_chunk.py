@@ -5,9 +5,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from biosfa.io._time import Times
+from biosfa.episodes import Times
 from biosfa.io.tables import Cursor
-from biosfa.typing import BoolArray, FloatArray, IntArray
+from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Position:
     table: int = 0  # number of the file
     cursor: Cursor = ()  # place in the file
     row: int = 0  # number of the row in the file
-    time: float | None = None  # time of the last row
+    time: int | float | None = None  # time of the last row; in nanoseconds, as a whole number, for dates and durations
     step: float | None = None  # median step in time, at the beginning
     max_step: float | None = None  # longest step in time that is not a gap
     label: str | None = None  # episode of the last row
@@ -59,6 +59,7 @@ class Position:
         if not (
             all(type(number) is int and number >= 0 for number in (*counts, *position.cursor))
             and all(type(time) in (int, float) for time in [*times, position.longest_jump])
+            and (type(position.time) is not int or abs(position.time) < 2**63)
             and isinstance(position.label, str | None)
             and isinstance(position.broken, bool)
             and isinstance(position.dated, bool)
@@ -81,7 +82,11 @@ class Chunk(NamedTuple):
     position : Position
         Position in the stream after this chunk.
     times : array of shape (n_rows,), or None
-        Times of the rows of the input, as numbers or as datetime64[ns]. None if the stream has no column of time.
+        Times of the rows of the input, as numbers or as datetime64[ns]; durations are in seconds. None if the stream
+        has no column of time.
+    steps : array of shape (n_rows,), or None
+        Time from the row before to each row, in seconds for dates. It has more digits than a difference of two times
+        that are far from 0. NaN if it is not known. None if the stream has no column of time.
     n_rows : int
         Number of rows of the input, with missing ones.
     rows : int array of shape (n_samples,)
@@ -102,6 +107,7 @@ class Chunk(NamedTuple):
     kept: BoolArray | None
     position: Position
     times: Times | None = None
+    steps: Float64Array | None = None
 
     @property
     def n_rows(self) -> int:

@@ -10,13 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biosfa.episodes import rows_with_nan, without_missing
+from biosfa.episodes import (
+    in_numbers,
+    last_time,
+    read_times,
+    rows_with_nan,
+    steps_of,
+    without_missing,
+)
 from biosfa.exceptions import InputError
 from biosfa.io._chunk import Chunk, Position
 from biosfa.io._columns import features_of, number_of
+from biosfa.io._jumps import JumpError, describe_jump
 from biosfa.io._reading import Reading
 from biosfa.io._sources import files_of, path_of, size_of, sources_of
-from biosfa.io._time import JumpError, describe_jump, read_times, to_seconds
 from biosfa.io.tables import Block, Table, Wrong, open_table
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import BoolArray, Float64Array
@@ -217,7 +224,7 @@ class Stream:
         if self._ends is not None:
             inside = self._ends[(self._ends >= at.n_rows) & (self._ends < at.n_rows + n)] - at.n_rows
             starts[inside] = True
-        labels, times = list(block.labels), None
+        labels, times, steps = list(block.labels), None, None
         after = replace(at, cursor=block.after, row=at.row + n, n_rows=at.n_rows + n)
         if self._label is not None:
             label = labels.pop()
@@ -228,11 +235,12 @@ class Stream:
             starts[0] |= at.label is not None and _label(label[0]) != at.label
             after = replace(after, label=_label(label[-1]))
         if self._time is not None:
-            times = read_times(labels[0])
-            dates = labels[0].dtype.kind not in "iuf"
-            starts, after = self._find_jumps(table, block, to_seconds(times), starts, after, dates=dates)
+            exact = read_times(labels[0])
+            times, steps = in_numbers(exact), steps_of(exact, at.time)
+            after = replace(after, time=last_time(exact), dated=labels[0].dtype.kind not in "iuf")
+            starts, after = self._find_jumps(table, block, steps, starts, after)
         if all_finite(block.samples.reshape(-1)) and not at.broken:
-            return Chunk(block.samples, starts, None, after, times)
+            return Chunk(block.samples, starts, None, after, times, steps)
         unbroken = without_missing(block.samples, starts, rows_with_nan(block.samples), broken=at.broken)
         after = replace(
             after,
@@ -240,35 +248,32 @@ class Stream:
             n_skipped=after.n_skipped + n - len(unbroken.samples),
             n_broken=after.n_broken + unbroken.n_broken,
         )
-        return Chunk(unbroken.samples, unbroken.starts, unbroken.kept, after, times)
+        return Chunk(unbroken.samples, unbroken.starts, unbroken.kept, after, times, steps)
 
     def _find_jumps(
-        self, table: Table, block: Block, time: Float64Array, starts: BoolArray, after: Position, *, dates: bool
+        self, table: Table, block: Block, steps: Float64Array, starts: BoolArray, after: Position
     ) -> tuple[BoolArray, Position]:
         """Begin an episode at every gap in time, and return the new starts and position."""
-        steps = np.diff(time, prepend=np.nan if after.time is None else after.time)
         usual = steps[~starts]
         step, max_step = after.step, after.max_step
         if step is None and np.isfinite(usual).any():
             step = float(np.nanmedian(usual))
         if max_step is None and step is not None:
             max_step = JUMP * step
-        jumps = ~starts & ~((steps > 0) & (steps <= (np.inf if max_step is None else max_step)))
+        jumps = ~starts & ~((steps > 0) & np.isfinite(steps) & (steps <= (np.inf if max_step is None else max_step)))
         if jumps.any() and self._missing == "raise":
             row = int(np.flatnonzero(jumps)[0])
             where = f"{table.name}, {table.counts} {block.place(row)}"
-            words = f"{where}: {describe_jump(float(steps[row]), max_step, dates=dates)}"
+            words = f"{where}: {describe_jump(float(steps[row]), max_step, dates=after.dated)}"
             raise JumpError(row, f'{words}. missing="break" (--missing break) ends the episode there')
         n_broken = after.n_broken + int(np.count_nonzero(jumps))
         return starts | jumps, replace(
             after,
-            time=float(time[-1]),
             step=step,
             max_step=max_step,
             n_broken=n_broken,
             n_jumps=after.n_jumps + int(np.count_nonzero(jumps)),
             longest_jump=max(after.longest_jump, float(np.max(steps, initial=0.0, where=jumps & np.isfinite(steps)))),
-            dated=dates,
         )
 
     def _first_wrong(self, table: Table, block: Block) -> Wrong | None:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import DTypeLike
 
+from biosfa.kernels.exact import reciprocal
 from biosfa.kernels.input_layer import InterneuronState, LateralState, interneurons, lateral
 from biosfa.kernels.local import Mode, centre
 from biosfa.learning._units import Units
@@ -45,6 +46,18 @@ class InputLayer:
         if isinstance(self.state, LateralState):
             return self.state.L.copy()
         return np.diag(self.state.leak) + self.state.F @ self.state.F.T
+
+    def covariance(self) -> Float64Array | None:
+        """Return the covariance of the unscaled input.
+
+        None before the first sample was learned, and with interneurons, which learn only a model of it.
+        """
+        if not isinstance(self.state, LateralState) or self.seen() == 0.0:
+            return None
+        prior = float(self.state.prior[0])  # weight of the initial L = I in the present one
+        learned = (self.state.L - prior * np.eye(len(self.state.L))) / (1.0 - prior)
+        inverse = reciprocal(self.units.scale)
+        return learned * np.outer(inverse, inverse)
 
     def arrays(self) -> Arrays:
         """Return the arrays of the state (no copies)."""

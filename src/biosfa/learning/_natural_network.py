@@ -61,6 +61,10 @@ class NaturalNetwork(Network):
         """Running mean of the input."""
         return self._mean
 
+    def covariance(self) -> Float64Array | None:
+        """Return the covariance of the input, which full whitening learns."""
+        return self.whitening.covariance() if self.mode.center else None
+
     def arrays(self) -> Mapping[str, np.ndarray]:
         """Return the arrays of the state (no copies)."""
         sums = {f"whitening.{name}": array for name, array in self.whitening.arrays().items()}

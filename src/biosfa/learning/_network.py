@@ -54,6 +54,10 @@ class Network(ABC):
     def mean(self) -> Float64Array:
         """Running mean of the input."""
 
+    def covariance(self) -> Float64Array | None:
+        """Return the covariance of the input, if the network learns it."""
+        return None
+
     def plan(self, starts: BoolArray) -> RowRates:
         """Return the rates for the next rows; ``starts`` says which of them begin an episode.
 

@@ -38,6 +38,10 @@ class SettledNetwork(Network):
         """Running mean of the input."""
         return self.layer.state.mean
 
+    def covariance(self) -> Float64Array | None:
+        """Return the covariance of the input, which lateral synapses learn."""
+        return self.layer.covariance() if self.mode.center else None
+
     @abstractmethod
     def _own_arrays(self) -> Mapping[str, np.ndarray]:
         """Return the arrays of the state without the input layer (no copies)."""

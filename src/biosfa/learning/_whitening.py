@@ -58,6 +58,10 @@ class Whitening(ABC):
     def apply(self, X: FloatArray) -> FloatArray:
         """Return whitened samples."""
 
+    def covariance(self) -> Float64Array | None:
+        """Return C_xx, if all of it is learned."""
+        return None
+
     @abstractmethod
     def weights_of_input(self, W: FloatArray) -> Float64Array:
         """Return weights of x that give the same outputs as weights W of z."""
@@ -95,11 +99,14 @@ class FullWhitening(Whitening):
         whiten_full(X.copy(), self.scale, self.whitener, Z)
         return Z
 
+    def covariance(self) -> Float64Array:
+        return self.scatter / max(1.0, float(self.total[0]))
+
     def weights_of_input(self, W: FloatArray) -> Float64Array:
         return (W.astype(np.float64) @ self.whitener) * self.scale
 
     def refresh(self) -> None:
-        covariance = self.scatter / max(1.0, float(self.total[0]))
+        covariance = self.covariance()
         self.scale[:] = to_unit_variance(covariance)
         correlation = covariance * np.outer(self.scale, self.scale)
         # Few samples give no information about small eigenvalues: shrink towards the diagonal, less with more samples.

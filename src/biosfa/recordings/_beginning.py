@@ -22,17 +22,12 @@ class Beginning:
     starts: BoolArray  # which samples begin an episode
     places: np.ndarray[Any, Any]  # the time of each sample; or the number of its row, missing rows included
     axis: str  # what the places are
-
-    def seconds(self) -> Float64Array:
-        """Return the places as numbers: dates in seconds since the first sample."""
-        if self.places.dtype.kind != "M":
-            return self.places.astype(np.float64)
-        seconds: Float64Array = (self.places - self.places[0]).astype(np.int64) * 1e-9
-        return seconds
+    steps: Float64Array | None = None  # time from the sample before; NaN where an episode begins
 
     def first(self, n: int) -> Self:
         """Return the first n samples."""
-        return type(self)(self.samples[:n], self.starts[:n], self.places[:n], self.axis)
+        steps = None if self.steps is None else self.steps[:n]
+        return type(self)(self.samples[:n], self.starts[:n], self.places[:n], self.axis, steps)
 
 
 def beginning_of(stream: Stream) -> Beginning:
@@ -54,16 +49,17 @@ def beginning_of(stream: Stream) -> Beginning:
         raise InputError(f"the input has fewer than {FEWEST} samples: too few for a picture")
     offsets = np.cumsum([0, *(chunk.n_rows for chunk in chunks)])
     rows = np.concatenate([chunk.rows + offset for chunk, offset in zip(chunks, offsets, strict=False)])[:ROWS]
-    times = None if chunks[0].times is None else np.concatenate([_times(chunk) for chunk in chunks])[:ROWS]
+    times = _of_samples([chunk.times for chunk in chunks], chunks)
+    steps = _of_samples([chunk.steps for chunk in chunks], chunks)
     name = stream.reading.time
     if times is None or name is None or not (np.diff(times) > np.zeros_like(np.diff(times))).all():
         times, name = rows, "row"
     samples = np.concatenate([chunk.samples for chunk in chunks])[:ROWS]
-    return Beginning(samples, np.concatenate([chunk.starts for chunk in chunks])[:ROWS], times, name)
+    starts = np.concatenate([chunk.starts for chunk in chunks])[:ROWS]
+    return Beginning(samples, starts, times, name, None if steps is None else np.where(starts, np.nan, steps))
 
 
-def _times(chunk: Chunk) -> np.ndarray[Any, Any]:
-    """Return the times of the samples of a chunk."""
-    assert chunk.times is not None
-    times: np.ndarray[Any, Any] = chunk.times[chunk.rows]
-    return times
+def _of_samples(columns: list[np.ndarray[Any, Any] | None], chunks: list[Chunk]) -> np.ndarray[Any, Any] | None:
+    """Return a column of all rows for the samples only, from its parts in each chunk; None if there is no column."""
+    parts = [part[chunk.rows] for part, chunk in zip(columns, chunks, strict=True) if part is not None]
+    return np.concatenate(parts)[:ROWS] if parts else None

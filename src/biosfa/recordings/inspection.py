@@ -10,6 +10,7 @@ from biosfa import metrics
 from biosfa.estimators import (
     SFA,
     BioSFA,
+    GraphSFA,
     NetworkEstimator,
     SlowFeatureEstimator,
     WayBack,
@@ -61,7 +62,9 @@ def _described(path: str, model: Model) -> dict[str, Any]:
             "rows_in_this_pass": position["n_rows"],
         }
     estimator = load_model(path, model)
-    found["parameters"] = model.settings.get("parameters", {})
+    found["parameters"] = dict(model.settings.get("parameters", {}))
+    if isinstance(estimator, GraphSFA) and not isinstance(estimator.graph, str):
+        found["parameters"]["graph"] = repr(estimator.graph)
     if isinstance(estimator, SlowFeatureEstimator):
         reading = reading_of(estimator).to_json()
         found |= {"reading": reading, "open_episode": model.settings["open"], **_of_slow_features(estimator)}
@@ -72,7 +75,9 @@ def _described(path: str, model: Model) -> dict[str, Any]:
 
 
 def _slowness(delta: Float64Array, estimator: SlowFeatureEstimator) -> dict[str, Any]:
-    """Return the slowness values and the timescales and periods that follow from them."""
+    """Return the slowness values, and the timescales and periods that follow from them in a time series."""
+    if isinstance(estimator, GraphSFA):  # its samples have no order in time
+        return {"delta_values": _numbers(delta)}
     lag = getattr(estimator, "lag", 1)
     return {
         "delta_values": _numbers(delta),
@@ -102,7 +107,9 @@ def _of_slow_features(estimator: SlowFeatureEstimator) -> dict[str, Any]:
         found["pattern_correlations"] = [_numbers(pattern) for pattern in pattern_correlations(estimator)]
     weights = estimator.components_
     health: dict[str, Any] = {"finite": bool(np.isfinite(weights).all())}
-    if isinstance(estimator, SFA):
+    if isinstance(estimator, SFA) and estimator.time_unit_ is not None:
+        found["time_unit"] = _number(estimator.time_unit_)
+    if isinstance(estimator, SFA | GraphSFA):
         health |= {"rank": int(estimator.rank_), "columns": len(weights.T)}
     if isinstance(estimator, NetworkEstimator):
         watch = estimator.watch()
@@ -163,10 +170,11 @@ def _text(found: dict[str, Any]) -> str:
         reading = {**found["reading"], **({"max_step": "any"} if any_step else {})}
         say("read with", ", ".join(f"{name}={value!r}" for name, value in reading.items()))
     updates = f", {found['n_updates']:,} updates" if "n_updates" in found else ""
-    say(
-        "seen",
-        f"{found['n_samples_seen']:,} samples{updates}; {'an' if found['open_episode'] else 'no'} episode is open",
-    )
+    ordered = "timescales" in found
+    episode = f"; {'an' if found['open_episode'] else 'no'} episode is open" if ordered else ""
+    say("seen", f"{found['n_samples_seen']:,} samples{updates}{episode}")
+    if "time_unit" in found:
+        say("uneven", f"slowness is in units of the median step in time, {_of_time(found, found['time_unit'])}")
     if found["n_skipped"] or found["n_broken_pairs"]:
         say("gaps", f"{found['n_skipped']:,} samples skipped, {found['n_broken_pairs']:,} pairs broken")
     health = found["health"]
@@ -183,9 +191,11 @@ def _text(found: dict[str, Any]) -> str:
     if health.get("warning"):
         say("warning", health["warning"])
     lines.extend(_table(found))
-    lines.append(
-        "use the timescale for features with an exponential decay, the period for smooth features; noise shortens both"
-    )
+    if ordered:
+        lines.append(
+            "use the timescale for features with an exponential decay, the period for smooth features; noise shortens "
+            "both"
+        )
     if len(found["delta_values"]) > SHOWN:
         lines.append(f"… and {len(found['delta_values']) - SHOWN} more (--json has them all)")
     lines.extend(_patterns(found))
@@ -194,17 +204,24 @@ def _text(found: dict[str, Any]) -> str:
 
 def _table(found: dict[str, Any]) -> list[str]:
     """Return the table of features: slowness, timescale and period in samples, and in units of time if it is known."""
+    title = f"{'feature':<12} {'δ':>10}"
+    if "timescales" not in found:
+        return [
+            title,
+            *(f"slow{i:<8} {_word(delta, '.4g'):>10}" for i, delta in enumerate(found["delta_values"][:SHOWN])),
+        ]
     step = found.get("origin", {}).get("step")
-    title, real = f"{'feature':<12} {'δ':>10}  {'timescale':>10}  {'period':>10}", "samples"
+    title, real = f"{title}  {'timescale':>10}  {'period':>10}", "median steps" if "time_unit" in found else "samples"
     if step is not None:
+        length = found.get("time_unit", step["length"])
         title += f"  {'timescale':>14}  {'period':>14}"
-        real = "samples, then in " + ("time" if step["dated"] else f"units of {step['time']!r}")
+        real += ", then in " + ("time" if step["dated"] else f"units of {step['time']!r}")
     lines = [title]
     rows = zip(found["delta_values"][:SHOWN], found["timescales"], found["periods"], strict=False)
     for i, (delta, *times) in enumerate(rows):
         words = [f"{_word(number, '.4g'):>10}" for number in (delta, *times)]
         if step is not None:
-            words += [f"{_in_time(number, float(step['length']), dated=step['dated']):>14}" for number in times]
+            words += [f"{_in_time(number, float(length), dated=step['dated']):>14}" for number in times]
         lines.append(f"slow{i:<8} " + "  ".join(words))
     return [*lines, f"timescales and periods are in {real}"]
 
@@ -221,6 +238,14 @@ def _patterns(found: dict[str, Any]) -> list[str]:
         strongest = sorted(range(len(values)), key=lambda j: -abs(values[j]))[:STRONGEST]
         lines.append(f"slow{i:<8} " + ", ".join(f"{printable(names[j])} {values[j]:+.2f}" for j in strongest))
     return [*lines, "patterns show what a feature looks like in the columns; weights compute it, and also cancel noise"]
+
+
+def _of_time(found: dict[str, Any], length: float) -> str:
+    """Return a length of time in words, in the units of the column of time."""
+    step = found.get("origin", {}).get("step")
+    if step is None:
+        return f"{length:.4g}"
+    return duration(length) if step["dated"] else f"{length:.4g} in units of {step['time']!r}"
 
 
 def _in_time(samples: float | None, step: float, *, dated: bool) -> str:

@@ -9,14 +9,16 @@ import numpy as np
 
 from biosfa import metrics
 from biosfa.episodes import episode_lengths
-from biosfa.estimators import SFA, Projection, SlowFeatureEstimator, input_names
+from biosfa.estimators import SFA, GraphSFA, Projection, SlowFeatureEstimator, input_names
 from biosfa.exceptions import (
     ConditioningWarning,
     GiveAwayWarning,
+    InputError,
     RankDeficiencyWarning,
     ShortEpisodeWarning,
 )
 from biosfa.io import Stream
+from biosfa.kernels.exact import as_correlations, slowness_at
 from biosfa.kernels.surrogates import phase_randomised
 from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import figure, write_figure
@@ -43,7 +45,14 @@ class Found(NamedTuple):
 
 
 def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 0) -> Found:
-    """Draw the picture, write it to ``out``, and return its numbers."""
+    """Draw the picture, write it to ``out``, and return its numbers.
+
+    Raises
+    ------
+    InputError
+        If the model has no features over time, or needs times that the input does not have.
+    """
+    _check_drawable(model, stream)
     recording = beginning_of(stream)
     projection = Projection.of(model)
     rows = projection.signal.reduce(recording.samples)
@@ -83,9 +92,7 @@ def correlations(Y: FloatArray, X: FloatArray) -> Float64Array:
     array([[ 1., -1.,  0.]])
     """
     y, x = (np.asarray(each, dtype=np.float64) - each.mean(axis=0, dtype=np.float64) for each in (Y, X))
-    spread = np.sqrt(np.outer(np.square(y).sum(axis=0), np.square(x).sum(axis=0)))
-    products: Float64Array = y.T @ x
-    return np.divide(products, spread, out=np.zeros_like(products), where=spread > 0.0)
+    return as_correlations(y.T @ x, np.square(y).sum(axis=0), np.square(x).sum(axis=0))
 
 
 def slower(delta: Float64Array, by_chance: Float64Array) -> BoolArray:
@@ -108,14 +115,28 @@ def slower(delta: Float64Array, by_chance: Float64Array) -> BoolArray:
 def _slowness(model: SlowFeatureEstimator, projection: Projection, recording: Beginning) -> Float64Array:
     """Return the slowness of a model's features on a recording."""
     plan = projection.signal.plan(projection.signal.reduce(recording.samples), recording.starts, continued=False)
-    lengths, lag = episode_lengths(plan.starts), getattr(model, "lag", 1)
-    return metrics.slowness(projection.project(plan), lengths, lag, time=_times(model, recording))
+    Y, unit = projection.project(plan), _time_unit(model)
+    if unit is not None and recording.steps is not None:
+        return slowness_at(Y, recording.steps, unit)
+    return metrics.slowness(Y, episode_lengths(plan.starts), getattr(model, "lag", 1))
 
 
-def _times(model: SlowFeatureEstimator, recording: Beginning) -> Float64Array | None:
-    """Return the times of the samples in the unit of a model that was fitted with times; None for other models."""
-    unit = getattr(model, "time_unit_", None)
-    return None if unit is None else recording.seconds() / unit
+def _check_drawable(model: SlowFeatureEstimator, stream: Stream) -> None:
+    """Raise InputError if the features of a model cannot be drawn over the time of an input."""
+    if isinstance(model, GraphSFA):
+        raise InputError(
+            "plot draws features over time, but the samples of GraphSFA have no order in time: biosfa inspect shows "
+            "slowness and patterns"
+        )
+    if _time_unit(model) is not None and stream.reading.time is None:
+        raise InputError(
+            "the model was fitted with times (--uneven), but the input has no column of time: name it with --time"
+        )
+
+
+def _time_unit(model: SlowFeatureEstimator) -> float | None:
+    """Return the unit of time of a model that was fitted with times; None for other models."""
+    return model.time_unit_ if isinstance(model, SFA) else None
 
 
 def surrogates(
@@ -128,12 +149,15 @@ def surrogates(
     that is slower is slower than noise.
     """
     k = len(projection.components)
-    samples, lengths, times = recording.samples, episode_lengths(recording.starts), _times(model, recording)
+    samples, lengths, unit = recording.samples, episode_lengths(recording.starts), _time_unit(model)
+    times = None if unit is None or recording.steps is None else np.cumsum(np.nan_to_num(recording.steps))
     rng = np.random.default_rng(seed)
 
     def slowness(made: FloatArray) -> Float64Array:
         sfa = SFA(k, n_delays=model.n_delays, expansion=model.expansion_, lag=getattr(model, "lag", 1))
-        return sfa.fit(projection.signal.reduce(made), lengths=lengths, time=times).delta_values_
+        sfa.fit(projection.signal.reduce(made), lengths=lengths, time=times)
+        in_own_unit = 1.0 if unit is None or sfa.time_unit_ is None else unit / sfa.time_unit_
+        return sfa.delta_values_ * in_own_unit**2
 
     found: tuple[list[Float64Array], list[Float64Array]] = ([], [])
     begin = time.monotonic()

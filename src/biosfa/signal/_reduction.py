@@ -29,10 +29,10 @@ class Reduction:
         return cls(moments.mean, components)
 
     @classmethod
-    def of_rows(cls, X: FloatArray, n_components: int) -> "Reduction":
-        """Return the reduction to the first principal components of samples X."""
+    def of_rows(cls, X: FloatArray, n_components: int, weights: Float64Array | None = None) -> "Reduction":
+        """Return the reduction to the first principal components of samples X, which may have weights."""
         moments = Moments(X.shape[1])
-        moments.add_samples(X)
+        moments.add_samples(X, weights)
         return cls.of(moments, n_components)
 
     def __eq__(self, other: object) -> bool:

@@ -13,21 +13,35 @@ from biosfa.kernels.exact.eigen import (
     slow_directions_within,
     to_unit_variance,
 )
-from biosfa.kernels.exact.graph import accumulate_groups, accumulate_pairs, accumulate_samples
-from biosfa.kernels.exact.moments import Moments, block_rows
-from biosfa.kernels.exact.series import Tail, accumulate, accumulate_uneven, differences
+from biosfa.kernels.exact.graph import Rows, accumulate_groups, accumulate_pairs, accumulate_samples
+from biosfa.kernels.exact.moments import Moments, as_correlations, block_rows
+from biosfa.kernels.exact.series import Tail, accumulate, differences
+from biosfa.kernels.exact.uneven import (
+    UNIT_STEPS,
+    Waiting,
+    accumulate_samples_at,
+    accumulate_uneven,
+    completed,
+    slowness_at,
+)
 
 __all__ = [
+    "UNIT_STEPS",
     "Moments",
     "PrincipalAxes",
+    "Rows",
     "SlowDirections",
     "Tail",
+    "Waiting",
     "accumulate",
     "accumulate_groups",
     "accumulate_pairs",
     "accumulate_samples",
+    "accumulate_samples_at",
     "accumulate_uneven",
+    "as_correlations",
     "block_rows",
+    "completed",
     "dependent_columns",
     "differences",
     "fixed_signs",
@@ -37,5 +51,6 @@ __all__ = [
     "redundant_columns",
     "slow_directions",
     "slow_directions_within",
+    "slowness_at",
     "to_unit_variance",
 ]

@@ -28,7 +28,7 @@ def accumulate_samples(moments: Moments, rows: Rows, n_samples: int, weights: Fl
 def accumulate_pairs(moments: Moments, rows: Rows, edges: IntArray, weights: Float64Array | None) -> None:
     """Take pairs of samples into ``moments``; ``edges`` of shape (pairs, 2) has their numbers."""
     for part in _blocks(np.arange(len(edges)), moments):
-        changes = rows(edges[part, 1]) - rows(edges[part, 0])
+        changes = np.subtract(rows(edges[part, 1]), rows(edges[part, 0]), dtype=np.float64)
         moments.add_differences(changes, None if weights is None else weights[part])
 
 

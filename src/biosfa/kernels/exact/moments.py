@@ -34,6 +34,8 @@ class Moments:
     n_pairs: int = 0
     product_dtype: type[np.floating[Any]] = np.float64
     """Precision of the products of a block: float32 is twice as fast, and exact enough for weakly correlated input."""
+    time_unit: float | None = None
+    """Unit of time of the differences, if they are derivatives with respect to time, and weights are times."""
     weight: float = field(init=False)
     """Σv: the number of samples, unless they have weights."""
     pair_weight: float = field(init=False)
@@ -59,13 +61,14 @@ class Moments:
         *,
         weight: float | None = None,
         pair_weight: float | None = None,
+        time_unit: float | None = None,
     ) -> "Moments":
         """Return moments from the arrays that :meth:`arrays` returned. Without weights, all of them are 1."""
         moments = cls.__new__(cls)
         moments.n_features, moments.n_samples, moments.n_pairs = len(arrays["mean"]), n_samples, n_pairs
         moments.weight = float(n_samples if weight is None else weight)
         moments.pair_weight = float(n_pairs if pair_weight is None else pair_weight)
-        moments.product_dtype = np.float64
+        moments.product_dtype, moments.time_unit = np.float64, time_unit
         moments.mean, moments.scatter, moments.difference = arrays["mean"], arrays["scatter"], arrays["difference"]
         return moments
 
@@ -81,7 +84,8 @@ class Moments:
     @property
     def difference_covariance(self) -> Float64Array:
         """Second moment C_ẋẋ of the difference over all pairs, not centred."""
-        return self.difference / (self.pair_weight or 1.0)
+        covariance = self.difference / (self.pair_weight or 1.0)
+        return covariance if self.time_unit is None else covariance * self.time_unit**2
 
     def add_samples(self, X: FloatArray, weights: Float64Array | None = None) -> None:
         """Take the rows of X into mean and scatter, each with its weight (1 by default)."""
@@ -105,10 +109,6 @@ class Moments:
             centred *= np.sqrt(weights).astype(self.product_dtype)[:, None]
         self.n_samples += n
         self._merge_scatter(total, origin + offset, centred.T @ centred)
-
-    def reweigh(self, x: FloatArray, change: float) -> None:
-        """Change the weight of a sample that was added before."""
-        self._merge_scatter(change, x.astype(np.float64), None)
 
     def add_differences(
         self,
@@ -140,7 +140,7 @@ class Moments:
         ValueError
             If they overflow.
         """
-        both = Moments(self.n_features, product_dtype=self.product_dtype)
+        both = Moments(self.n_features, product_dtype=self.product_dtype, time_unit=self.time_unit)
         both.n_samples, both.n_pairs = self.n_samples + other.n_samples, self.n_pairs + other.n_pairs
         both.weight, both.pair_weight = self.weight, self.pair_weight + other.pair_weight
         both.mean[:], both.scatter[:] = self.mean, self.scatter
@@ -150,23 +150,25 @@ class Moments:
             raise ValueError("the (expanded) samples are too large, so that their squares overflow: scale the input")
         return both
 
-    def in_time_unit(self, factor: float) -> "Moments":
-        """Return the moments with time in other units: all times are multiplied by ``factor``.
-
-        It is for moments of :func:`accumulate_uneven`, whose weights are times.
-        """
-        arrays = {"mean": self.mean, "scatter": self.scatter * factor, "difference": self.difference / factor}
+    def weighted(self, factor: float) -> "Moments":
+        """Return the moments with all weights multiplied by ``factor``."""
+        arrays = {"mean": self.mean, "scatter": self.scatter * factor, "difference": self.difference * factor}
         weight, pair_weight = self.weight * factor, self.pair_weight * factor
         return Moments.of(arrays, self.n_samples, self.n_pairs, weight=weight, pair_weight=pair_weight)
 
-    def _merge_scatter(self, weight: float, mean: Float64Array, scatter: Float64Array | None) -> None:
+    def _merge_scatter(self, weight: float, mean: Float64Array, scatter: Float64Array) -> None:
         # Chan, Golub & LeVeque (1979): the pairwise update, which cancels nothing
         total = self.weight + weight
         if total == 0.0:
             return
         shift = mean - self.mean
-        if scatter is not None:
-            self.scatter += scatter
+        self.scatter += scatter
         self.scatter += np.outer(shift, shift * (self.weight * weight / total))
         self.mean += shift * (weight / total)
         self.weight = total
+
+
+def as_correlations(covariance: Float64Array, of_rows: Float64Array, of_columns: Float64Array) -> Float64Array:
+    """Return a covariance as correlations, for the variances of its rows and columns; 0 where one does not vary."""
+    spread = np.sqrt(np.outer(of_rows, of_columns))
+    return np.divide(covariance, spread, out=np.zeros_like(covariance), where=spread > 0.0)

@@ -13,8 +13,6 @@ class Tail(NamedTuple):
 
     rows: FloatArray  # (at most lag, m)
     weights: Float64Array | None = None  # of these rows; None if all are 1
-    time: float = np.nan  # of the last row, if the series has times
-    step: float = np.nan  # from the row before it; NaN if it begins an episode
 
     @classmethod
     def empty(cls, n_features: int) -> "Tail":
@@ -44,9 +42,8 @@ def accumulate(
     weights : (n,), optional
         Weights of the rows.
     """
-    if weights is None and tail.weights is not None:
-        weights = np.ones(len(X))
-    past = None if weights is None else np.ones(len(tail.rows)) if tail.weights is None else tail.weights
+    every = _every_weight(weights, len(X), tail)
+    roots = None if every is None else np.sqrt(every)  # a product of two weights could underflow
     block = max(lag, block_rows(X.shape[1]))
     for begin in range(0, len(X), block):
         rows = slice(begin, begin + block)
@@ -55,49 +52,24 @@ def accumulate(
             context, first = np.concatenate([tail.rows, X[rows]]), _continued(starts[rows], len(tail.rows))
         else:
             context, first = X[begin - lag : begin + block], starts[begin - lag : begin + block]
-        if weights is None or past is None:
+        if roots is None:
             moments.add_differences(differences(context, first, lag))
         else:
-            v = np.concatenate([past, weights[rows]]) if begin == 0 else weights[begin - lag : begin + block]
-            later = later_rows(first, lag)
-            moments.add_differences(context[later] - context[later - lag], np.sqrt(v[later] * v[later - lag]))
+            r, later = roots[max(0, len(tail.rows) + begin - lag) :], later_rows(first, lag)
+            change = np.subtract(context[later], context[later - lag], dtype=np.float64)
+            moments.add_differences(change, r[later] * r[later - lag])
     joined = np.concatenate([tail.rows, X[-lag:]]) if len(X) < lag else X[-lag:]
     cuts = np.flatnonzero(starts[-lag:]) + (len(joined) - len(X[-lag:]))
     kept = slice(max(cuts[-1] if len(cuts) else 0, len(joined) - lag), None)
-    if weights is None or past is None:
-        return Tail(joined[kept].copy())
-    return Tail(joined[kept].copy(), np.concatenate([past, weights])[-len(joined) :][kept].copy())
+    return Tail(joined[kept].copy(), None if every is None else every[-len(joined) :][kept].copy())
 
 
-def accumulate_uneven(moments: Moments, X: FloatArray, starts: BoolArray, times: Float64Array, tail: Tail) -> Tail:
-    """Take rows at uneven times into ``moments``: derivatives with respect to time, and integrals over it.
-
-    A pair of consecutive rows that are Δt apart adds ΔxΔxᵀ/Δt to the sum of the differences, and Δt to its weight. The
-    weight of a row is the mean of the steps beside it, or the only one, or 1 for an episode of one row. The last row
-    gets the weight that it would have at the end of an episode; the next row, if it comes, changes it.
-    """
-    block = block_rows(X.shape[1])
-    for begin in range(0, len(X), block):
-        rows = slice(begin, begin + block)
-        tail = _accumulate_uneven(moments, X[rows], starts[rows], times[rows], tail)
-    return tail
-
-
-def _accumulate_uneven(moments: Moments, X: FloatArray, starts: BoolArray, times: Float64Array, tail: Tail) -> Tail:
-    past = len(tail.rows)  # one row, or none
-    context, t = np.concatenate([tail.rows, X]), np.concatenate([[tail.time] * past, times])
-    steps = np.diff(t)
-    steps[_continued(starts, past)[1:]] = np.nan  # no pair
-    before, after = np.append(tail.step if past else np.nan, steps), np.append(steps, np.nan)
-    beside = np.where(np.isnan(before), after, np.where(np.isnan(after), before, 0.5 * (before + after)))
-    weights = np.where(np.isnan(beside), 1.0, beside)
-    if tail.weights is not None and past and weights[0] != tail.weights[0]:
-        moments.reweigh(tail.rows[0], float(weights[0] - tail.weights[0]))
-    moments.add_samples(X, weights[past:])
-    later = np.flatnonzero(np.isfinite(steps)) + 1
-    length = steps[later - 1]
-    moments.add_differences(context[later] - context[later - 1], 1.0 / length, pair_weight=float(length.sum()))
-    return Tail(X[-1:].copy(), weights[-1:].copy(), float(t[-1]), float(before[-1]))
+def _every_weight(weights: Float64Array | None, n: int, tail: Tail) -> Float64Array | None:
+    """Return the weights of the rows of ``tail``, then of ``n`` more; None if all are 1."""
+    if weights is None and tail.weights is None:
+        return None
+    past = np.ones(len(tail.rows)) if tail.weights is None else tail.weights
+    return np.concatenate([past, np.ones(n) if weights is None else weights])
 
 
 def differences(X: FloatArray, starts: BoolArray, lag: int) -> Float64Array:
