@@ -24,7 +24,6 @@ from biosfa.datasets import stirred_tank
 from biosfa.io import open_stream
 from biosfa.monitoring import SlowFeatureMonitor, compare
 
-STATISTICS = ("T² slow", "T² rest", "S² slow", "S² rest")
 COLUMNS = [*(f"XMEAS_{i}" for i in range(1, 23)), *(f"XMV_{i}" for i in range(1, 12))]  # as in most papers
 DETECTABLE = (1, 2, 4, 5, 6, 7, 8, 10)
 BEGINS = 160  # row at which the faults of the benchmark begin
@@ -40,6 +39,16 @@ def share(values: Any) -> str:
     return f"{100 * float(np.mean(values)):.1f}%"
 
 
+def span(values: Any) -> str:
+    """The smallest and the largest of some shares, in percent."""
+    return f"{100 * float(np.min(values)):.1f}–{100 * float(np.max(values)):.1f}%"
+
+
+def false_alarms(what: str, shares: Any) -> tuple[str, str, str, bool]:
+    """Return a row about the false alarms of the four statistics."""
+    return what, "≤ 2.5%", span(shares), bool(np.max(shares) <= 0.025)
+
+
 def tep(folder: Path) -> Rows:
     """The Tennessee Eastman benchmark, all learned from d00."""
 
@@ -51,10 +60,7 @@ def tep(folder: Path) -> Rows:
         warnings.simplefilter("ignore", ShortCalibrationWarning)
         monitor = SlowFeatureMonitor(n_delays=3).fit(normal)
     beyond = monitor.statistics(read("d00_te")) > monitor.limits_
-    rows: Rows = [
-        (f"false alarms on d00_te, {name}", "≤ 2.5%", share(one), bool(one.mean() <= 0.025))
-        for name, one in zip(STATISTICS, beyond.T, strict=True)
-    ]
+    rows: Rows = [false_alarms("false alarms on d00_te", beyond.mean(axis=0))]
     faults = {f: read(f"d{f:02d}_te") for f in range(1, 22) if (folder / f"d{f:02d}_te.parquet").exists()}
     verdicts = {f: monitor.verdicts(X) for f, X in faults.items()}
     levels = {f: (monitor.statistics(X) > monitor.limits_)[BEGINS:, :2].any(axis=1).mean() for f, X in faults.items()}
@@ -64,12 +70,10 @@ def tep(folder: Path) -> Rows:
         rows.append(
             (f"either T² out, fault {fault}", f"≥ {share(least)}", share(levels[fault]), levels[fault] >= least)
         )
-    for fault in (1, 2, 4, 5, 7):
-        moved = (verdicts[fault][660:] == "moved").mean()
-        rows.append((f'fault {fault}, rows 660–960: "moved"', "≥ 95%", share(moved), bool(moved >= 0.95)))
-    for fault in (6, 8):
-        abnormal = (verdicts[fault][400:660] == "abnormal").mean()
-        rows.append((f'fault {fault}, rows 400–660: "abnormal"', "≥ 93%", share(abnormal), bool(abnormal >= 0.93)))
+    moved = [(verdicts[fault][660:] == "moved").mean() for fault in (1, 2, 4, 5, 7)]
+    rows.append(('faults 1, 2, 4, 5, 7, rows 660–960: "moved"', "≥ 95%", span(moved), min(moved) >= 0.95))
+    abnormal = [(verdicts[fault][400:660] == "abnormal").mean() for fault in (6, 8)]
+    rows.append(('faults 6, 8, rows 400–660: "abnormal"', "≥ 93%", span(abnormal), min(abnormal) >= 0.93))
     found: dict[str, list[float]] = {}
     for fault in DETECTABLE:
         for name, peer in compare(monitor, normal, faults[fault]).items():
@@ -110,11 +114,12 @@ def processes(jobs: Parallel, first: int) -> Rows:
     """Processes with known correlation times."""
     found = jobs(delayed(autoregressive)(first + seed) for seed in range(200))
     alarms = np.array([each[0] for each in found])
-    rows: Rows = []
-    for name, one in zip(STATISTICS, alarms.T, strict=True):
-        mean, few = one.mean(), (one <= 0.03).mean()
-        rows.append((f"200 AR processes, false alarms, {name}: mean", "0.7–1.5%", share(mean), 0.007 <= mean <= 0.015))
-        rows.append((f"  runs with at most 3%, {name}", "≥ 95%", share(few), bool(few >= 0.95)))
+    means, few = alarms.mean(axis=0), (alarms <= 0.03).mean(axis=0)
+    reached = bool(means.min() >= 0.007 and means.max() <= 0.015)
+    rows: Rows = [
+        ("200 AR processes, false alarms of the four statistics: means", "0.7–1.5%", span(means), reached),
+        ("  runs with at most 3% false alarms", "≥ 95%", span(few), bool(few.min() >= 0.95)),
+    ]
     warned, early = (np.mean([each[i] for each in found]) for i in (1, 2))
     rows.append(("  a third of the training rows: runs with a warning", "≥ 90%", share(early), bool(early >= 0.9)))
     rows.append(("  all training rows: runs with a warning", "", share(warned), True))
@@ -184,10 +189,7 @@ def drifts(jobs: Parallel, first: int) -> Rows:
     for kind in ("plant", "mixture"):
         found = jobs(delayed(drift)(first + seed, kind) for seed in range(100))
         alarms, stays, delays = (np.array([each[i] for each in found]) for i in range(3))
-        rows += [
-            (f"{kind}: benign drift, false alarms, {name}", "≤ 2.5%", share(one), bool(one.mean() <= 0.025))
-            for name, one in zip(STATISTICS, alarms.T, strict=True)
-        ]
+        rows.append(false_alarms(f"{kind}: benign drift, false alarms", alarms.mean(axis=0)))
         what = f"{kind}: one sensor drifts ten times faster: in alarm at the end"
         rows.append((what, "≥ 95%", share(stays), bool(stays.mean() >= 0.95)))
         rows.append(("  median delay of the alarm", "", f"{np.median(delays):.0f} rows", True))
@@ -205,10 +207,7 @@ def acceptance(seed: int) -> np.ndarray:
 def acceptances(jobs: Parallel, first: int) -> Rows:
     """Plants whose set point was changed, and accepted."""
     found = np.array(jobs(delayed(acceptance)(first + seed) for seed in range(100)))
-    return [
-        (f"after accept(), false alarms, {name}", "≤ 2.5%", share(one), bool(one.mean() <= 0.025))
-        for name, one in zip(STATISTICS, found.T, strict=True)
-    ]
+    return [false_alarms("after accept(), false alarms", found.mean(axis=0))]
 
 
 def speed() -> Rows:
@@ -227,7 +226,7 @@ def speed() -> Rows:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tep", type=Path, help="folder of the Tennessee Eastman benchmark")
-    parser.add_argument("--seed", type=int, default=0, help="first seed of the simulated data")
+    parser.add_argument("--seed", type=int, default=5000, help="first seed of the simulated data")
     parser.add_argument("--only", nargs="+", help="names of parts")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args()

@@ -79,6 +79,14 @@ def test_a_check_finds_the_fault_its_sensor_and_its_time(command, folder, monito
     assert "http" not in page.split("</style>")[1].replace("data:image/png;base64", "")[:2000]
 
 
+def test_inspect_describes_a_monitor(command, monitor):
+    printed = command("inspect", monitor).stdout
+    assert "12 columns: feed_flow, " in printed
+    assert "24 features, 12 of them slow" in printed
+    found = json.loads(command("inspect", monitor, "--json").stdout)["monitor"]
+    np.testing.assert_allclose(list(found["limits"].values()), biosfa.load(monitor).limits_)
+
+
 def test_a_check_without_alarms_ends_with_0(command, folder, monitor, tmp_path):
     command("monitor", "check", monitor, folder / "normal.csv", "--persistence", "10/10", "--out", tmp_path / "check")
     assert len((tmp_path / "check" / "alarms.csv").read_text().splitlines()) == 1

@@ -14,12 +14,14 @@ from biosfa.estimators import (
     NetworkEstimator,
     SlowFeatureEstimator,
     WayBack,
+    input_names,
     load_model,
     pattern_correlations,
     reading_of,
 )
 from biosfa.io.checkpoint import KIND, content_of
 from biosfa.io.model_file import Model, damage_is_an_error, read_model
+from biosfa.monitoring import SLOW_AND_REST, SlowFeatureMonitor
 from biosfa.rivals import OnlineRival
 from biosfa.signal import delayed_names
 from biosfa.typing import Float64Array
@@ -68,10 +70,25 @@ def _described(path: str, model: Model) -> dict[str, Any]:
     if isinstance(estimator, SlowFeatureEstimator):
         reading = reading_of(estimator).to_json()
         found |= {"reading": reading, "open_episode": model.settings["open"], **_of_slow_features(estimator)}
+    if isinstance(estimator, SlowFeatureMonitor):
+        found["monitor"] = _of_monitor(estimator)
     found["arrays"] = {name: list(array.shape) for name, array in sorted(model.arrays.items())}
     if "origin" in model.settings:
         found["origin"] = model.settings["origin"]
     return found
+
+
+def _of_monitor(monitor: SlowFeatureMonitor) -> dict[str, Any]:
+    calibration = monitor.calibration_
+    return {
+        "columns": input_names(monitor.model_),
+        "n_features": len(monitor.delta_values_),
+        "n_slow": monitor.n_slow_,
+        "limits": dict(zip(SLOW_AND_REST, _numbers(monitor.limits_), strict=True)),
+        "n_rows": calibration.n_rows,
+        "rows_needed": calibration.rows_needed,
+        "correlation_time": calibration.correlation_time,
+    }
 
 
 def _slowness(delta: Float64Array, estimator: SlowFeatureEstimator) -> dict[str, Any]:
@@ -153,6 +170,15 @@ def _text(found: dict[str, Any]) -> str:
         say("options", ", ".join(f"{name}={value!r}" for name, value in options.items()))
         return "\n".join(lines)
     say("settings", ", ".join(f"{name}={value!r}" for name, value in found["parameters"].items() if value is not None))
+    if "monitor" in found:
+        monitor = found["monitor"]
+        names = monitor["columns"]
+        say("watches", f"{counted(len(names), 'column')}: {', '.join(names[:SHOWN])}{' …' if names[SHOWN:] else ''}")
+        say("with", f"{counted(monitor['n_features'], 'feature')}, {monitor['n_slow']} of them slow")
+        say("limits", ", ".join(f"{name} {limit:.4g}" for name, limit in monitor["limits"].items()))
+        say("from", f"{monitor['n_rows']:,} rows of normal operation; about {monitor['rows_needed']:,} are needed")
+        say("slowest", f"a correlation time of {monitor['correlation_time']:.3g} rows")
+        return "\n".join(lines)
     if "delta_values" not in found:
         say("arrays", ", ".join(f"{name} {tuple(shape)}" for name, shape in found["arrays"].items()))
         return "\n".join(lines)
