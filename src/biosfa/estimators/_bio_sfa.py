@@ -102,7 +102,7 @@ class BioSFA(NetworkEstimator):
     delta_values_ : array of shape (n_components,)
         Slowness δ of the features, to some percent. It is measured with the present weights on about 2000 pairs of
         consecutive samples from the last third of the stream. :func:`biosfa.metrics.slowness` measures it on any data.
-    patterns_ : array of shape (n_components, n_features_in_ * n_delays)
+    patterns_ : array of shape (n_components, n_delays * n_features)
         Covariance of each feature with each input column, measured on the same pairs: what the feature looks like in
         the sensors. With delays, the newest samples come first. :attr:`components_` also cancel noise, so they do not
         show this.

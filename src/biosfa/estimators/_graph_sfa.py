@@ -52,7 +52,7 @@ class GraphSFA(ExactEstimator):
         largest magnitude is positive.
     delta_values_ : array of shape (n_components,)
         Weighted mean of the squared differences of each feature over the pairs of the graph, divided by its variance.
-    patterns_ : array of shape (n_components, n_features_in_)
+    patterns_ : array of shape (n_components, n_features)
         Covariance of each feature with each input column: what the feature looks like in the columns.
     mean_ : array of shape (m,)
         Mean of the expanded signal.

@@ -77,7 +77,7 @@ class SFA(ExactEstimator):
         positive.
     delta_values_ : array of shape (n_components,)
         Slowness δ of each feature: the mean square of its difference, divided by its variance.
-    patterns_ : array of shape (n_components, n_features_in_ * n_delays)
+    patterns_ : array of shape (n_components, n_delays * n_features)
         Covariance of each feature with each input column: what the feature looks like in the sensors. With delays, the
         newest samples come first. :attr:`components_` also cancel noise, so they do not show this.
     timescales_ : array of shape (n_components,)

@@ -281,12 +281,12 @@ class SlowFeatureMonitor(OutlierMixin, BaseEstimator):
     def verdicts(self, X: ArrayLike | Stream, *, lengths: ArrayLike | None = None) -> np.ndarray[Any, Any]:
         """Return the verdict on each row.
 
-        =============  ======================================================================
+        ==============  =====================================================================
         ``"abnormal"``  S² of the slow features or of the rest is out of its limit
         ``"moved"``     otherwise, T² of the slow features or of the rest is out of its limit
         ``"normal"``    otherwise
         ``"no data"``   the row has no statistics
-        =============  ======================================================================
+        ==============  =====================================================================
 
         Parameters
         ----------
