@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import biosfa
-from biosfa import SFA, DivergenceError, LocalSFA, metrics
+from biosfa import SFA, DivergenceError, LocalSFA, RankDeficiencyWarning, metrics
 from biosfa.datasets import driven_logistic_map
 from biosfa.experiments.arena._problems import load_problem
 from convergence import PROBLEMS, SAMPLES, TOLERANCE, Problem, make, subspace_slowness
@@ -270,6 +271,7 @@ def one(weakness: str, idea: str, folder: str) -> None:
     """Print the excesses of one idea."""
     if not Path(biosfa.__file__).is_relative_to(folder):
         sys.exit(f"biosfa is not that of {folder}")
+    warnings.simplefilter("ignore", RankDeficiencyWarning)
     place = next(each for each in WEAKNESSES if each.name == weakness)
     chosen = next(each for each in place.ideas if each.name == idea)
     excess = np.array(list(place.measure(chosen.parameters)))

@@ -379,6 +379,57 @@ def test_fixed_points_are_slow_features_of_unit_power(mismatch):
     np.testing.assert_allclose(growth, (0.2 - 0.05) * Q[1, 1] * 1e-6, rtol=1e-3)  # at δ_3 − δ_2
 
 
+def test_the_mean_change_is_a_step_down_the_natural_gradient_of_slowness():
+    """If L is the covariance, ⟨ẏx̃̇ᵀ − δyx̃ᵀ⟩ is half of ∂δ/∂w C⁻¹, times the power of the output."""
+    X = ill_conditioned(500, 100.0)[1]
+    U, U_dot = X[1:] - X.mean(axis=0), np.diff(X, axis=0)
+    C, w = U.T @ U / len(U), np.random.default_rng(0).standard_normal(10)
+
+    def slowness(w):
+        return np.square(U_dot @ w).mean() / np.square(U @ w).mean()
+
+    settled, settled_dot = np.linalg.solve(C, U.T).T, np.linalg.solve(C, U_dot.T).T
+    change = ((U_dot @ w)[:, None] * settled_dot - slowness(w) * (U @ w)[:, None] * settled).mean(axis=0)
+    gradient = np.array([slowness(w + step) - slowness(w - step) for step in 1e-6 * np.eye(10)]) / 2e-6
+    expected = np.linalg.solve(C, gradient) * np.square(U @ w).mean() / 2
+    np.testing.assert_allclose(change, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+def mean_change(V, eigenvalues):
+    """E ΔV/2η for outputs whose input layer has learned the covariance; V may be a stack of networks."""
+    delta = (np.square(V) * eigenvalues).sum(axis=-1, keepdims=True) / np.square(V).sum(axis=-1, keepdims=True)
+    theta = output_layer.HOMEOSTASIS * delta
+    return delta * V - V * eigenvalues + theta * (V - V @ V.swapaxes(-1, -2) @ V)
+
+
+def test_power_and_pairs_of_features_decay_as_derived():
+    eigenvalues, V, step = np.array([0.02, 0.1, 1.0]), np.eye(2, 3), 1e-6
+    theta = output_layer.HOMEOSTASIS * eigenvalues[:2]
+    for i in range(2):
+        longer = V.copy()
+        longer[i] *= 1 + step
+        np.testing.assert_allclose(mean_change(longer, eigenvalues)[i, i] / step, -2 * theta[i], rtol=1e-4)
+    pair = np.empty((2, 2))  # of a, the part of feature 2 in row 1, and b, that of feature 1 in row 2
+    for column, (i, j) in enumerate([(0, 1), (1, 0)]):
+        mixed = V.copy()
+        mixed[i, j] += step
+        changed = mean_change(mixed, eigenvalues)
+        pair[:, column] = changed[0, 1] / step, changed[1, 0] / step
+    assert np.trace(pair) < 0
+    np.testing.assert_allclose(np.linalg.det(pair), 3 * (eigenvalues[0] - eigenvalues[1]) ** 2, rtol=1e-4)
+
+
+def test_the_mean_dynamics_end_at_the_slowest_features():
+    """Conjectured for all beginnings: no other point of rest is stable."""
+    eigenvalues = np.array([0.02, 0.06, 0.18, 0.6, 1.0, 2.0])
+    V = np.random.default_rng(0).standard_normal((100, 3, 6)) / np.sqrt(6)
+    for _ in range(20_000):
+        V += 0.05 * mean_change(V, eigenvalues)
+    order = np.abs(V[:, :, :3]).argmax(axis=2)
+    np.testing.assert_array_equal(np.sort(order), np.tile(np.arange(3), (100, 1)))
+    np.testing.assert_allclose(np.abs(V), np.eye(6)[order], atol=1e-3)
+
+
 LESIONS = {
     "none": {},
     "no lateral synapses": {"LATERAL_SHARE": 0.0},
