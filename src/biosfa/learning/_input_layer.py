@@ -111,9 +111,10 @@ class InputLayer:
             interneurons.refresh(state)
         return ratio
 
-    def variance_along(self, directions: Float64Array) -> Float64Array:
-        """Return the variance of the input along directions in the layer's units, as the layer knows it."""
+    def covariance_along(self, directions: FloatArray) -> Float64Array:
+        """Return the covariance of the input along directions in the layer's units, as the layer knows it."""
+        A = directions.astype(np.float64, copy=False)
         if isinstance(self.state, LateralState):
-            return np.asarray(((directions @ self.state.L) * directions).sum(axis=1))
-        explained = np.square(directions @ self.state.F).sum(axis=1)
-        return np.asarray(np.square(directions) @ self.state.leak + explained)
+            return np.asarray(A @ self.state.L @ A.T)
+        explained = A @ self.state.F
+        return np.asarray((A * self.state.leak) @ A.T + explained @ explained.T)
