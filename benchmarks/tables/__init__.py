@@ -53,6 +53,8 @@ TABLES = {
         ("convergence",),
         programs.local_chaotic,
     ),
+    "local-ideas": Table("Ideas for LocalSFA where it is weak", ("ideas",), programs.ideas),
+    "local-limits": Table("What LocalSFA does at its limits", ("limits",), programs.limits),
     "health": Table(
         "How often watch() warns, and whether it measures rightly", ("health", "health-1"), programs.health
     ),

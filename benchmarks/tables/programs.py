@@ -1,5 +1,6 @@
 """Tables of the programs of ``benchmarks``."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,30 @@ def local_chaotic(results: Mapping[str, Results]) -> list[list[str]]:
             title = f"{label}, {features}" if name == "local" else label
             rows.append([title, *(number(found[k][name][mark]) for mark in MARKS)])
     return rows
+
+
+def ideas(results: Mapping[str, Results]) -> list[list[str]]:
+    """Ideas for each weakness, the present rule first."""
+    rows = [["weakness", "idea", "within 5%", "median", "worst"]]
+    for weakness, tried in _figures(results, "ideas").items():
+        for i, each in enumerate(tried):
+            found = [f"{each['learned']} of {each['runs']}", _excess(each["median"]), _excess(each["worst"])]
+            rows.append(["" if i else weakness, f"{each['idea']}{'' if i else ' (used)'}", *found])
+    return rows
+
+
+def limits(results: Mapping[str, Results]) -> list[list[str]]:
+    """What networks reach at the limits of LocalSFA."""
+    found = _figures(results, "limits")
+    names = list(dict.fromkeys(name for case in found.values() for name in case))
+    rows = [["", *(f"`{name}`" for name in names)]]
+    for case, excess in found.items():
+        rows.append([case, *(_excess(excess[name]) if name in excess else "" for name in names)])
+    return rows
+
+
+def _excess(value: float) -> str:
+    return percent(value) if math.isfinite(value) else "fails"
 
 
 def chaotic_rates(results: Mapping[str, Results]) -> list[list[str]]:

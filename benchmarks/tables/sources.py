@@ -55,6 +55,8 @@ SOURCES = {
     "convergence-1": _program("convergence", "python benchmarks/convergence.py 1", "1"),
     "health": _program("health", "make bench-health"),
     "health-1": _program("health", "python benchmarks/health.py 1", "1"),
+    "ideas": _program("ideas", "python benchmarks/ideas.py"),
+    "limits": _program("limits", "python benchmarks/limits.py"),
     "bench": _program("bench", "make bench"),
     "monitoring": _program("monitoring", "make bench-monitoring"),
     "monitoring-tep": _program(

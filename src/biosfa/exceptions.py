@@ -1,5 +1,7 @@
 """Errors and warnings of this package."""
 
+import math
+
 
 class DivergenceError(ArithmeticError):
     """Raised when the weights of a network diverge. The model keeps the state before that update.
@@ -11,7 +13,8 @@ class DivergenceError(ArithmeticError):
     learning_rate : float
         Learning rate η of that update.
     largest_stable_rate : float
-        1/max‖x‖² over the samples so far. The explicit step is unstable if 2η‖x‖² > 2.
+        1/max‖x‖² over the samples so far. The explicit step is unstable if 2η‖x‖² > 2. Infinite if no rate is too
+        large: the sample itself is, so that its square would overflow.
 
     Examples
     --------
@@ -26,10 +29,13 @@ class DivergenceError(ArithmeticError):
     """
 
     def __init__(self, step: int, learning_rate: float, largest_stable_rate: float) -> None:
+        kept = "The state before that update is kept. Look for outliers in the input"
         super().__init__(
-            f"the network diverged at update {step}, where the learning rate was {learning_rate:.3g}; the largest rate "
-            f"that is stable for the samples seen so far is {largest_stable_rate:.3g}. The state before that update is "
-            'kept. Look for outliers in the input, use a smaller learning_rate, or use step="normalized".'
+            f"the network diverged at update {step}: its sample is too large to compute with. {kept}."
+            if math.isinf(largest_stable_rate)
+            else f"the network diverged at update {step}, where the learning rate was {learning_rate:.3g}; the largest "
+            f"rate that is stable for the samples seen so far is {largest_stable_rate:.3g}. {kept}, use a smaller "
+            'learning_rate, or use step="normalized".'
         )
         self.step = step
         self.learning_rate = learning_rate

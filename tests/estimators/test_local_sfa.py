@@ -4,12 +4,24 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from biosfa import SFA, BioSFA, DivergenceError, LocalSFA, OnlineSFA, RankDeficiencyWarning, metrics
+from biosfa import (
+    SFA,
+    BioSFA,
+    ConditioningWarning,
+    DivergenceError,
+    LocalSFA,
+    OnlineSFA,
+    RankDeficiencyWarning,
+    metrics,
+)
 from biosfa.datasets import driven_logistic_map
+from biosfa.hierarchy import HierarchicalSFA, Layer, Learner
 from biosfa.kernels import reference
+from biosfa.kernels.exact import slow_directions
 from biosfa.kernels.fast_local import outputs as output_layer
-from biosfa.kernels.input_layer import receptors
+from biosfa.kernels.input_layer import lateral, receptors
 from tests.conftest import deviation, ill_conditioned, slow_mixture
+from tests.kernels.test_input_layer import noise
 
 SETTLED = [
     LocalSFA(2, random_state=0),
@@ -172,10 +184,167 @@ def test_attributes_belong_to_the_circuit():
     np.testing.assert_allclose(net.transform(X).std(axis=0), 1.0, atol=0.1)
 
 
-def test_fast_dynamics_give_the_same_network():
+@pytest.mark.parametrize("input_layer", ["lateral", 3])
+def test_fast_dynamics_give_the_same_network(input_layer):
     X = ill_conditioned(1000, 100.0)[1]
-    solved, relaxed = (LocalSFA(2, dynamics=name, random_state=0).fit(X) for name in ("equilibrium", "relax"))
-    assert deviation(relaxed.W_, solved.W_) < 1e-7
+    solved, relaxed = (
+        LocalSFA(2, dynamics=name, input_layer=input_layer, random_state=0).fit(X) for name in ("equilibrium", "relax")
+    )
+    assert deviation(relaxed.W_, solved.W_) < 1e-9
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e4, 1e6])
+def test_fast_dynamics_rest_where_the_direct_solution_is(condition):
+    rng = np.random.default_rng(0)
+    axes = np.linalg.qr(rng.standard_normal((10, 10)))[0]
+    L = (axes * np.geomspace(1, 1 / condition, 10)) @ axes.T
+    u, x = np.linalg.cholesky(L) @ rng.standard_normal(10), np.empty(10)
+    assert lateral.come_to_rest(u, L, x)
+    np.testing.assert_allclose(x, np.linalg.solve(L, u), rtol=0, atol=1e-9 * np.abs(x).max())
+
+
+def test_fast_dynamics_that_do_not_come_to_rest_are_reported():
+    """Only private noise varies along the difference of two columns that are the same."""
+    X = slow_mixture(1000, n_noise=2, seed=3)[1]
+    X = np.hstack([X, X[:, :1]])
+    net = LocalSFA(2, forget=20, random_state=0).partial_fit(X).set_params(dynamics="relax")  # L is learned soon
+    with pytest.warns(ConditioningWarning, match='do not come to rest.*dynamics="equilibrium"'):
+        net.partial_fit(X[:5])
+    with pytest.warns(ConditioningWarning, match="do not come to rest"):
+        net.learn_one(X[5])
+
+
+@pytest.mark.parametrize("kind", [LocalSFA, BioSFA])
+def test_without_centring_the_mean_is_zero(kind):
+    X = slow_mixture(500, seed=1)[1] + 3.0
+    for begin in (X[:1], np.tile(X[:1], (5, 1))):  # a stream may begin with silence
+        net = kind(2, input_layer="lateral", center=False, random_state=0).partial_fit(begin).partial_fit(X)
+        np.testing.assert_array_equal(net.mean_, 0.0)
+
+
+def test_without_centring_it_is_its_literal_form():
+    X = slow_mixture(300, seed=1)[1] + 3.0
+    net = LocalSFA(2, center=False, random_state=0).partial_fit(X[:1])  # silence: it has not varied yet
+    units = net._network.layer.units
+    units.scale[:], units.rows[:] = 1.0, units.enough  # the literal form does not choose units
+    W = net._network.state.W[:, :10].copy()
+    net.partial_fit(X[1:])
+    inputs = reference.settle_laterally(X[1:] + noise(299, 10))
+    expected = reference.learn_fast_local(inputs, W, 2, starts=np.arange(299) == 0)
+    assert deviation(net.W_, expected.W) < 1e-9
+    assert deviation(net.slow_weights_, expected.W_slow) < 1e-9
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 100.0])
+def test_without_centring_what_is_constant_is_the_slowest_feature(offset):
+    """The yardstick is exact SFA with ⟨xxᵀ⟩ in place of the covariance."""
+    X = slow_mixture(100_000, seed=2)[1]
+    X += offset * X.std(axis=0) * np.random.default_rng(1).standard_normal(X.shape[1])
+    second, change = X.T @ X / len(X), np.diff(X, axis=0).T @ np.diff(X, axis=0) / len(X)
+    V = LocalSFA(3, center=False, random_state=0).fit(X).components_
+    found = slow_directions(V @ second @ V.T, V @ change @ V.T).delta_values
+    best = slow_directions(second, change, n_components=3).delta_values
+    np.testing.assert_allclose(found, best, rtol=0.005)
+    assert (best[0] < 0.01 * best[1]) == (offset == 100.0)
+
+
+def raise_divergence_in(way, X):
+    if way == "chunk":
+        LocalSFA(2, random_state=0).partial_fit(X)
+    elif way == "sample":
+        net = LocalSFA(2, random_state=0).partial_fit(X[:-1])
+        net.learn_one(X[-1])
+    elif way == "interneurons":
+        LocalSFA(2, input_layer=3, random_state=0).partial_fit(X)
+    elif way == "streams":
+        LocalSFA(2, random_state=0).partial_fit_streams(np.stack([X, X], axis=1))
+    else:
+        local = Learner(LocalSFA())
+        layer = Layer((2, 2), n_components=2, n_reduced=2, linear=local, quadratic=local)
+        HierarchicalSFA([layer], random_state=0).fit(X[:, :4].reshape(-1, 2, 2))
+
+
+@pytest.mark.parametrize("way", ["chunk", "sample", "interneurons", "streams", "hierarchy"])
+def test_no_advice_names_a_rate_that_it_does_not_have(way):
+    X = slow_mixture(1000, seed=1)[1]
+    X[-1] = 1e30 if way == "hierarchy" else 1e200  # the frames of a hierarchy are float32
+    with pytest.raises(DivergenceError, match=r"at update \d+: its sample is too large.*Look for outliers") as caught:
+        raise_divergence_in(way, X)
+    assert "rate" not in str(caught.value)
+    assert "step=" not in str(caught.value)
+
+
+def test_the_command_does_not_name_that_rate_either(command, tmp_path):
+    X = slow_mixture(200, seed=1)[1]
+    X[-1] = 1e200
+    np.save(tmp_path / "x.npy", X)
+    out = tmp_path / "model.safetensors"
+    failed = command("fit", tmp_path / "x.npy", "-k", 2, "--solver", "local", "--out", out, code=1)
+    assert "Look for outliers" in failed.stderr
+    assert "rate" not in failed.stderr
+
+
+def test_divergence_behind_an_input_layer_names_a_rate_that_is_stable():
+    X = slow_mixture(500, seed=1)[1]
+    with pytest.raises(DivergenceError, match="use a smaller learning_rate") as caught:
+        BioSFA(2, input_layer="lateral", learning_rate=1.0, tau=2.0, step="explicit", random_state=0).fit(X)
+    assert caught.value.learning_rate == 1.0
+    assert 0.01 < caught.value.largest_stable_rate < 1.0
+
+
+@pytest.mark.parametrize("input_layer", ["lateral", 3])
+@pytest.mark.parametrize(("k", "m"), [(1, 1), (4, 4), (3, 5)])
+def test_there_may_be_as_many_features_as_columns(k, m, input_layer):
+    rng = np.random.default_rng(0)
+    times = np.geomspace(2.0, 100.0, m)
+    rho = np.exp(-1 / times)
+    X = rng.standard_normal((50_000, m))
+    for t in range(1, len(X)):
+        X[t] = rho * X[t - 1] + np.sqrt(1 - rho**2) * X[t]
+    X = X @ rng.standard_normal((m, m))
+    net = LocalSFA(k, input_layer=input_layer, random_state=0).fit(X)
+    assert net.W_.shape == (min(m, k + 4), m)
+    assert excess(net.components_, X) < 0.01
+    np.testing.assert_allclose(metrics.slowness(net.transform(X)), SFA(k).fit(X).delta_values_, rtol=0.05)
+    assert net.watch().warning is None
+
+
+def exchange(state, i, j):
+    """Let two outputs change places, with their slow weights and averages."""
+    order = np.arange(len(state.S))
+    order[[i, j]] = j, i
+    state.W_slow[:] = state.W_slow[order]
+    for moments in (state.S, state.D):
+        moments[:] = moments[np.ix_(order, order)]
+
+
+def test_a_guard_is_read_out_only_if_features_are_clearly_slower_with_it():
+    X = slow_mixture(20_000, times=(60.0, 20.0), seed=8)[1]
+    net = LocalSFA(2, random_state=0).fit(X)._network
+    outputs, alone = net.state.W_slow[:2, :9] * net.layer.units.scale, net.W.copy()
+    mixture = np.linalg.lstsq(outputs.T, alone.T, rcond=None)[0]
+    np.testing.assert_allclose(mixture.T @ outputs, alone, rtol=0, atol=1e-12)
+    exchange(net.state, 1, 4)  # a guard has the feature of an output
+    assert excess(net.W, X) < 0.01
+    assert excess(net.state.W_slow[:2, :9] * net.layer.units.scale, X) > 1.0
+
+
+def test_averages_of_a_guard_that_belong_to_earlier_weights_do_not_count():
+    X = slow_mixture(20_000, times=(60.0, 20.0), seed=8)[1]
+    net = LocalSFA(2, random_state=0).fit(X)._network
+    state, before = net.state, net.W.copy()
+    state.D[4], state.D[:, 4] = 0.0, 0.0  # they say that the guard is very slow
+    state.D[4, 4] = 1e-6 * state.S[4, 4]
+    assert excess(net.W, X) > 1.0
+    state.W_slow[4] *= 0.1  # but it fades
+    np.testing.assert_array_equal(net.W, before)
+
+
+def test_only_a_network_with_interneurons_is_advised_to_have_more():
+    X = slow_mixture(5000, seed=1)[1]
+    for input_layer in ("auto", "lateral"):
+        assert "interneuron" not in LocalSFA(2, input_layer=input_layer, random_state=0).partial_fit(X)._network.advice
+    assert "more interneurons" in LocalSFA(2, input_layer=2, random_state=0).partial_fit(X)._network.advice
 
 
 @pytest.mark.parametrize("mismatch", [0.0, 0.3], ids=["L is the covariance", "L is not"])
@@ -208,6 +377,57 @@ def test_fixed_points_are_slow_features_of_unit_power(mismatch):
     towards[1, 1] = 1e-6
     growth = (change(swapped + towards) - change(swapped))[1, 1]
     np.testing.assert_allclose(growth, (0.2 - 0.05) * Q[1, 1] * 1e-6, rtol=1e-3)  # at δ_3 − δ_2
+
+
+def test_the_mean_change_is_a_step_down_the_natural_gradient_of_slowness():
+    """If L is the covariance, ⟨ẏx̃̇ᵀ − δyx̃ᵀ⟩ is half of ∂δ/∂w C⁻¹, times the power of the output."""
+    X = ill_conditioned(500, 100.0)[1]
+    U, U_dot = X[1:] - X.mean(axis=0), np.diff(X, axis=0)
+    C, w = U.T @ U / len(U), np.random.default_rng(0).standard_normal(10)
+
+    def slowness(w):
+        return np.square(U_dot @ w).mean() / np.square(U @ w).mean()
+
+    settled, settled_dot = np.linalg.solve(C, U.T).T, np.linalg.solve(C, U_dot.T).T
+    change = ((U_dot @ w)[:, None] * settled_dot - slowness(w) * (U @ w)[:, None] * settled).mean(axis=0)
+    gradient = np.array([slowness(w + step) - slowness(w - step) for step in 1e-6 * np.eye(10)]) / 2e-6
+    expected = np.linalg.solve(C, gradient) * np.square(U @ w).mean() / 2
+    np.testing.assert_allclose(change, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+def mean_change(V, eigenvalues):
+    """E ΔV/2η for outputs whose input layer has learned the covariance; V may be a stack of networks."""
+    delta = (np.square(V) * eigenvalues).sum(axis=-1, keepdims=True) / np.square(V).sum(axis=-1, keepdims=True)
+    theta = output_layer.HOMEOSTASIS * delta
+    return delta * V - V * eigenvalues + theta * (V - V @ V.swapaxes(-1, -2) @ V)
+
+
+def test_power_and_pairs_of_features_decay_as_derived():
+    eigenvalues, V, step = np.array([0.02, 0.1, 1.0]), np.eye(2, 3), 1e-6
+    theta = output_layer.HOMEOSTASIS * eigenvalues[:2]
+    for i in range(2):
+        longer = V.copy()
+        longer[i] *= 1 + step
+        np.testing.assert_allclose(mean_change(longer, eigenvalues)[i, i] / step, -2 * theta[i], rtol=1e-4)
+    pair = np.empty((2, 2))  # of a, the part of feature 2 in row 1, and b, that of feature 1 in row 2
+    for column, (i, j) in enumerate([(0, 1), (1, 0)]):
+        mixed = V.copy()
+        mixed[i, j] += step
+        changed = mean_change(mixed, eigenvalues)
+        pair[:, column] = changed[0, 1] / step, changed[1, 0] / step
+    assert np.trace(pair) < 0
+    np.testing.assert_allclose(np.linalg.det(pair), 3 * (eigenvalues[0] - eigenvalues[1]) ** 2, rtol=1e-4)
+
+
+def test_the_mean_dynamics_end_at_the_slowest_features():
+    """Conjectured for all beginnings: no other point of rest is stable."""
+    eigenvalues = np.array([0.02, 0.06, 0.18, 0.6, 1.0, 2.0])
+    V = np.random.default_rng(0).standard_normal((100, 3, 6)) / np.sqrt(6)
+    for _ in range(20_000):
+        V += 0.05 * mean_change(V, eigenvalues)
+    order = np.abs(V[:, :, :3]).argmax(axis=2)
+    np.testing.assert_array_equal(np.sort(order), np.tile(np.arange(3), (100, 1)))
+    np.testing.assert_allclose(np.abs(V), np.eye(6)[order], atol=1e-3)
 
 
 LESIONS = {

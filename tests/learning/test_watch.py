@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from scipy.signal import lfilter
+from sklearn.base import clone
 
-from biosfa import SFA, BioSFA, OnlineSFA, Recorder, metrics
+from biosfa import SFA, BioSFA, LocalSFA, OnlineSFA, Recorder, metrics
 from tests.conftest import deviation
 
 
@@ -78,6 +79,49 @@ def test_what_still_changes_is_noticed_where_columns_are_many():
     assert "becoming slower" in watch.warning
     few = OnlineSFA(1, random_state=0).partial_fit(X[:1000]).watch()
     assert "too few" in few.warning
+
+
+LEARNERS = [
+    BioSFA(2, random_state=0),
+    BioSFA(2, input_layer="lateral", random_state=0),
+    BioSFA(2, rule="nonnegative", random_state=0),
+    OnlineSFA(2, random_state=0),
+    LocalSFA(2, random_state=0),
+    LocalSFA(2, input_layer=2, random_state=0),
+    LocalSFA(2, dynamics="relax", random_state=0),
+]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+@pytest.mark.parametrize("value", [0.0, 3.0, 0.1])
+def test_a_constant_stream_has_no_slowness(learner, value):
+    net = clone(learner).partial_fit(np.full((500, 4), value))
+    watch = net.watch()
+    assert np.isnan([*watch.delta_values, watch.excess, watch.change]).all()
+    if net.get_params().get("rule") != "nonnegative":  # its outputs may be silent
+        assert "do not vary" in watch.warning
+    np.testing.assert_array_equal(net.transform(np.full((2, 4), value)), 0.0)
+
+
+@pytest.mark.parametrize("learner", [each for each in LEARNERS if "nonnegative" not in str(each)], ids=str)
+def test_silence_after_the_stream_is_reported_and_loses_no_feature(learner):
+    X = white_columns(2000, (50, 20, 2, 1))
+    net = clone(learner).partial_fit(X)
+    before, W = net.transform(X), net._network.W
+    net.partial_fit(np.repeat(X[-1:], 3000, axis=0))
+    assert "do not vary" in net.watch().warning
+    assert np.isnan(net.delta_values_).all()
+    assert (net.transform(X).std(axis=0) > 0.05 * before.std(axis=0)).all()
+    assert W.shape == net.components_.shape
+
+
+@pytest.mark.parametrize("learner", [each for each in LEARNERS if "nonnegative" not in str(each)], ids=str)
+def test_a_stream_of_too_few_dimensions_is_reported(learner):
+    X = np.hstack([white_columns(2000, (50,)), np.full((2000, 3), 7.0)])
+    watch = clone(learner).partial_fit(X).watch()
+    assert np.isfinite(watch.delta_values).tolist() == [True, False]
+    assert np.isnan([watch.excess, watch.change]).all()
+    assert "only 1 dimension in recent samples, so 2 features cannot be measured" in watch.warning
 
 
 def test_the_change_is_against_earlier_weights():

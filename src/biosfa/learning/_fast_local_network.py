@@ -10,22 +10,28 @@ from biosfa.kernels.exact import reciprocal
 from biosfa.kernels.input_layer import LateralState
 from biosfa.kernels.local import Mode
 from biosfa.kernels.precision import precision_for
+from biosfa.kernels.running import CURRENT
 from biosfa.learning._input_layer import InputLayer
 from biosfa.learning._rates import KernelRates, RowRates
-from biosfa.learning._readout import read_out
+from biosfa.learning._readout import PairMoments, Readout, read_out
 from biosfa.learning._settled_network import SettledNetwork
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 
-# A guard that fades may be a weak copy of an output. The averages belong to weights that have moved since, and say
-# nothing about the small difference between the two. Directions with less than this share of the largest eigenvalue of
-# the correlations of the outputs are not read out.
+# Two outputs may be copies of each other but for a small difference, about which the averages say nothing: they belong
+# to weights that have moved since. Directions with less than this share of the largest eigenvalue of the correlations
+# of the outputs are not read out.
 LEAST_SHARE = 0.01
+
+# Guards are read out only if the sum of the slowness values then is smaller by this factor: their weights fluctuate
+# more than those of the outputs. And the averages of a guard belong to earlier weights, and say nothing about the
+# present ones, if its variance there differs by this factor from what the input layer knows. Both were chosen on the
+# twenty problems of benchmarks/convergence.py and on the chaotic series.
+CLEARLY_SLOWER = 0.95
+SAME_VARIANCE = 3.0
 
 
 class FastLocalNetwork(SettledNetwork):
     """A network with local rules that learns as fast as the natural gradient; see :mod:`biosfa.kernels.fast_local`."""
-
-    advice = "Give more samples, use forget= for a stream that changes, and look for outliers"
 
     def __init__(
         self,
@@ -42,13 +48,41 @@ class FastLocalNetwork(SettledNetwork):
         super().__init__(k, m, n_streams, mode, dtype, KernelRates(n_streams=n_streams), layer)
 
     @property
+    def advice(self) -> str:
+        """What users may do whose network does not converge."""
+        more = "" if isinstance(self.layer.state, LateralState) else ", use more interneurons (input_layer=)"
+        return f"Give more samples{more}, use forget= for a stream that changes, and look for outliers"
+
+    @property
     def W(self) -> FloatArray:
         """Weights of the k slowest features in the span of the slow weights, each of unit variance."""
-        components = read_out(self.k, self.state, self.state.W_slow[:, : self.n_features], LEAST_SHARE).components
+        components = self._readout().components
         # the moments belong to earlier weights; the input layer knows the variance of the present ones
         variance = self.layer.variance_along(components)
         components = components * reciprocal(np.sqrt(variance))[:, None] * self.layer.units.scale
         return components.astype(precision_for(components, self.dtype))
+
+    def _readout(self) -> Readout:
+        """Return the features within the outputs, or within outputs and guards if these are clearly slower."""
+        state, k = self.state, self.k
+        alone = self._read(np.arange(len(state.S)) < k)
+        slow = state.W_slow[:, : self.n_features]
+        averaged, present = (
+            np.diag(state.S),
+            state.weights[CURRENT] * self.layer.variance_along(slow.astype(np.float64)),
+        )
+        trusted = (averaged < SAME_VARIANCE * present) & (present < SAME_VARIANCE * averaged)
+        trusted[:k] = True
+        together = self._read(trusted)
+        incomplete = bool(np.isnan(alone.delta_values).any())  # some outputs are copies of others
+        slower = together.delta_values.sum() < CLEARLY_SLOWER * alone.delta_values.sum()
+        return together if incomplete or slower else alone
+
+    def _read(self, chosen: BoolArray) -> Readout:
+        """Return the features within some of the outputs and guards."""
+        state, both = self.state, np.ix_(chosen, chosen)
+        moments = PairMoments(state.S[both], state.D[both], state.weights)
+        return read_out(self.k, moments, state.W_slow[chosen, : self.n_features], LEAST_SHARE)
 
     @property
     def M(self) -> Float64Array:
@@ -82,9 +116,9 @@ class FastLocalNetwork(SettledNetwork):
         """Learn from one sample; see :meth:`Network.advance_one`."""
         layer, mode = self.layer, self.mode
         # at first, the units are not known yet, or the last input is not
-        if layer.seen() == 0.0 or not isinstance(layer.state, LateralState):
+        if layer.seen() == 0.0 or mode.euler or not isinstance(layer.state, LateralState):
             return super().advance_one(sample)
-        arguments = (self._n_learned(), mode.center, mode.window, self._limit(), layer.units.scale, mode.euler, self.k)
+        arguments = (self._n_learned(), mode.center, mode.window, self._limit(), layer.units.scale, self.k)
         if not fast_local.learn_one(sample, *arguments, layer.state, self.state):
             return False
         layer.units.observe(sample[None])

@@ -15,7 +15,7 @@ from biosfa.learning._events import next_event
 from biosfa.learning._network import Network
 from biosfa.learning._pairs import Pairs, Rows
 from biosfa.learning._rates import RowRates
-from biosfa.learning._readout import PairMoments, Readout, read_out
+from biosfa.learning._readout import PairMoments, Readout, as_they_are, read_out
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.validation import checked_array
 
@@ -126,6 +126,8 @@ class Gauge:
         W = network.W
         currents = self.expanded(expand) @ W.T.astype(np.float64)
         moments = PairMoments.of(currents)
+        if len(currents) and not moments.D.any():  # silence says nothing about slowness, nor against the weights
+            return Reading(as_they_are(W), float("nan"))
         return Reading(read_out(network.k, moments, W), constraint_error(moments, network))
 
     def earlier_weights(self) -> FloatArray | None:

@@ -1,8 +1,11 @@
 """The input layer of a network while it learns: units, and lateral synapses or interneurons."""
 
+import warnings
+
 import numpy as np
 from numpy.typing import DTypeLike
 
+from biosfa.exceptions import ConditioningWarning
 from biosfa.kernels.exact import reciprocal
 from biosfa.kernels.input_layer import InterneuronState, LateralState, interneurons, lateral
 from biosfa.kernels.local import Mode, centre
@@ -11,6 +14,11 @@ from biosfa.typing import Arrays, Float64Array, FloatArray
 
 # Beyond this number of columns, "auto" takes so many interneurons in place of m² lateral synapses.
 LATERAL_COLUMNS, INTERNEURONS = 512, 64
+
+RESTLESS = (
+    f"the columns are so close to linear dependence that the fast dynamics do not come to rest within "
+    f'{lateral.MOST_STEPS:,} steps: the settled activities are not exact there. Use dynamics="equilibrium"'
+)
 
 
 def interneurons_of(layer: str | int, m: int) -> int:
@@ -72,9 +80,11 @@ class InputLayer:
         U, X = np.empty(rows.shape, self.dtype), np.empty(rows.shape, self.dtype)
         arguments = (rows, n_seen, mode.center, window, self.units.scale, mode.euler)
         if isinstance(self.state, LateralState):
-            lateral.learn(*arguments, self.state, U, X)
+            rested = lateral.learn(*arguments, self.state, U, X)
         else:
-            interneurons.learn(*arguments, self.state, U, X)
+            rested = interneurons.learn(*arguments, self.state, U, X)
+        if not rested:
+            warnings.warn(RESTLESS, ConditioningWarning, stacklevel=2)
         return U, X
 
     def average(self, rows: FloatArray, n_seen: int, mode: Mode, window: float) -> None:

@@ -152,8 +152,8 @@ class NaturalNetwork(Network):
         return True
 
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
-        """Raise DivergenceError for a sample whose square overflows."""
-        raise DivergenceError(self.n_updates + 1, eta, np.inf)
+        """Raise DivergenceError for a sample whose square overflows, whatever η is."""
+        raise DivergenceError(self.n_updates + 1, self.last_rate(), np.inf)
 
     def last_rate(self) -> float:
         """Return η of the last update, or of the current block."""

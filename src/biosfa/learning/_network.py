@@ -19,7 +19,6 @@ class Network(ABC):
     """A network with k outputs and m inputs that learns from P parallel streams."""
 
     state: State | NaturalState | OutputState
-    advice: str  # for users whose network does not converge
     mode: Mode
     rates: Rates
     n_samples: int  # rows seen, or steps of parallel streams
@@ -38,6 +37,11 @@ class Network(ABC):
     def configure(self, mode: Mode, rates: Rates) -> None:
         """Continue in another mode and with other rates."""
         self.mode, self.rates = mode, rates
+
+    @property
+    @abstractmethod
+    def advice(self) -> str:
+        """What users may do whose network does not converge."""
 
     @property
     @abstractmethod

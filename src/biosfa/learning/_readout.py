@@ -14,7 +14,7 @@ class Readout(NamedTuple):
     """Slow features of a network, the slowest first."""
 
     components: Float64Array  # (k, m)
-    delta_values: Float64Array  # (k,), NaN if the rank of the input is too low for this feature
+    delta_values: Float64Array  # (k,), NaN if the rank of the input is too low for this feature, or nothing varies
 
 
 class OutputMoments(Protocol):
@@ -34,7 +34,7 @@ class OutputMoments(Protocol):
 
 
 class PairMoments(NamedTuple):
-    """Moments of outputs over pairs of consecutive samples."""
+    """Moments of outputs over pairs of consecutive samples; see :class:`OutputMoments`."""
 
     S: Float64Array
     D: Float64Array
@@ -64,7 +64,7 @@ def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike, least_share: f
     mixtures, delta_values = np.zeros((k, len(S))), np.full(k, np.nan)
     # rounding errors of W, which are squared in S, or of the eigenvalues in float64
     rounding = 100 * len(S) * max(float(np.finfo(dtype).eps) ** 2, float(np.finfo(np.float64).eps))
-    loud = np.diag(S) > rounding * np.diag(S).max()  # the other outputs are rounding errors
+    loud = np.diag(S) > rounding * np.diag(S).max(initial=0.0)  # the other outputs are rounding errors
     if loud.any() and weights[DIFFERENCE] > 0.0:
         S, D = S[np.ix_(loud, loud)] / weights[CURRENT], D[np.ix_(loud, loud)] / weights[DIFFERENCE]
         solution = slow_directions(S, D, n_components=k, tolerance=max(rounding, least_share))
@@ -77,7 +77,16 @@ def solve_readout(k: int, state: OutputMoments, dtype: DTypeLike, least_share: f
 def read_out(k: int, state: OutputMoments, W: FloatArray, least_share: float = 0.0) -> Readout:
     """Return the k slowest directions in the span of W, as read-only arrays; see :func:`solve_readout`."""
     mixtures, delta_values = solve_readout(k, state, W.dtype, least_share)
-    components = fixed_signs(mixtures @ W)
+    return _read_only(mixtures @ W, delta_values)
+
+
+def as_they_are(W: FloatArray) -> Readout:
+    """Return the rows of W as features of unknown slowness, as read-only arrays."""
+    return _read_only(W.astype(np.float64), np.full(len(W), np.nan))
+
+
+def _read_only(components: Float64Array, delta_values: Float64Array) -> Readout:
+    components = fixed_signs(components)
     for array in (components, delta_values):
         array.setflags(write=False)
     return Readout(components, delta_values)

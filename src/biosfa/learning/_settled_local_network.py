@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import DTypeLike
 
+from biosfa.exceptions import DivergenceError
 from biosfa.kernels.local import Mode, State, has_interneurons, initial_state, settled
 from biosfa.learning._input_layer import InputLayer
 from biosfa.learning._rates import Rates, RowRates, SettledRates
@@ -70,7 +71,8 @@ class SettledLocalNetwork(SettledNetwork):
         done = settled.learn(U, X, starts, eta, rate, count, self.mode, self.state, self.power_prev)
         if done < len(U):
             self.layer.state.seen[0] = count + done
-            self.raise_divergence(U[done], float(eta.max()))
+            power = float((U[: done + 1].astype(np.float64) * X[: done + 1]).sum(axis=1).max())  # u·x̃ in place of ‖x‖²
+            raise DivergenceError(self.n_updates + 1, float(eta[: done + 1].max()) / share, 1.0 / (share * power))
 
     def _look(self) -> None:
         super()._look()

@@ -119,6 +119,8 @@ class SettledNetwork(Network):
             self.mean[:] = rows[0]
         varies = (rows != self.mean).any(axis=1)
         silent = int(np.argmax(varies)) // self.n_streams if varies.any() else len(raw)
+        if varies.any() and not self.mode.center:
+            self.mean[:] = 0.0  # it was only the constant value
         self.skipped[0] += silent
         self._count(silent, silent - int(np.count_nonzero(starts[:silent])))
         return silent
@@ -165,5 +167,5 @@ class SettledNetwork(Network):
             self._look()
 
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
-        """Raise DivergenceError for a sample whose square would overflow."""
-        raise DivergenceError(self.n_updates + 1, eta, np.inf)
+        """Raise DivergenceError for a sample whose square would overflow, whatever η is."""
+        raise DivergenceError(self.n_updates + 1, self.last_rate(), np.inf)

@@ -11,6 +11,7 @@ from biosfa.learning._gauge import Expand, Gauge
 from biosfa.learning._network import Network
 from biosfa.learning._readout import PairMoments, solve_readout
 from biosfa.typing import Float64Array, FloatArray
+from biosfa.wording import counted
 
 # Limits above which a network has not converged: the constraint error of its outputs; ``excess`` and ``change``, see
 # Watch. Chosen on the twenty problems of benchmarks/convergence.py.
@@ -27,7 +28,7 @@ SOLVABLE_COLUMNS = 512
 
 @dataclass(frozen=True)
 class Watch:
-    """Report on how a network learns, returned by ``watch()`` of :class:`BioSFA` and :class:`OnlineSFA`.
+    """Report on how a network learns, returned by ``watch()`` of the online learners.
 
     The measurements use the present weights and pairs of recent samples.
 
@@ -38,15 +39,17 @@ class Watch:
     n_updates : int
         Number of updates so far.
     delta_values : array of shape (n_components,)
-        Slowness δ of the features.
+        Slowness δ of the features. NaN for features that cannot be measured, because recent samples vary in too few
+        dimensions.
     constraint_error : float
         How far the outputs are from white: ‖⟨yyᵀ⟩ − I‖²/k. 0 means white. NaN for outputs that cannot be negative.
     excess : float
         How much faster the features are than those of exact SFA on the same pairs. 0.2 means that the sum of their δ
-        values is 20% larger. NaN for more than 512 columns, or fewer than 3 samples per column.
+        values is 20% larger. NaN for more than 512 columns, for fewer than 3 samples per column, or if a feature cannot
+        be measured.
     change : float
         How much faster the features were with the weights that the network had between a quarter and a half of the
-        stream ago, measured in the same way. NaN if the stream is short.
+        stream ago, measured in the same way. NaN if the stream is short, or if a feature cannot be measured.
     learning_rate : float
         η of the last update. For the normalised step, the effective η for a sample of mean power.
     warning : str or None
@@ -80,9 +83,11 @@ def look(gauge: Gauge, expand: Expand) -> Watch:
     now = _slowness(reading.readout.components, X)
     earlier, n_columns = gauge.earlier_weights(), network.n_features
     linear = not is_nonnegative(network.mode.rule)  # otherwise there may be more outputs than dimensions
-    change = math.nan if earlier is None or not linear else _relative(_slowness(earlier, X), now)
+    measured = int(np.isfinite(reading.readout.delta_values).sum())
+    complete = linear and measured == network.k
+    change = _relative(_slowness(earlier, X), now) if complete and earlier is not None else math.nan
     enough = network.n_samples * network.n_streams >= FEWEST_PER_COLUMN * n_columns
-    solvable = linear and enough and n_columns <= SOLVABLE_COLUMNS
+    solvable = complete and enough and n_columns <= SOLVABLE_COLUMNS
     excess = _excess(X, reading.readout.components) if solvable else math.nan
     return Watch(
         n_samples=network.n_samples,
@@ -92,7 +97,21 @@ def look(gauge: Gauge, expand: Expand) -> Watch:
         excess=excess,
         change=change,
         learning_rate=network.effective_rate(),
-        warning=_warning(network, reading.constraint_error, excess, change, enough=enough),
+        warning=_warning(network, reading.constraint_error, excess, change, enough=enough)
+        if complete or not linear or not enough
+        else _warning_of_few_dimensions(network, measured),
+    )
+
+
+def _warning_of_few_dimensions(network: Network, measured: int) -> str:
+    if measured == 0:
+        return (
+            "the outputs do not vary in recent samples, so slowness cannot be measured: look for a signal that was "
+            "lost, or leave out silent parts of the stream"
+        )
+    return (
+        f"the outputs vary in only {counted(measured, 'dimension')} in recent samples, so {network.k} features cannot "
+        "be measured: ask for fewer components, or give more varied samples"
     )
 
 
@@ -105,8 +124,8 @@ def _warning(network: Network, constraint_error: float, excess: float, change: f
         )
     if not enough:
         return (
-            f"{network.n_samples:,} samples are too few for a network of {network.n_features:,} columns to converge. "
-            f"{network.advice}"
+            f"there are too few samples, {network.n_samples:,}, for a network of "
+            f"{counted(network.n_features, 'column')} to converge. {network.advice}"
         )
     if constraint_error > FAR_FROM_WHITE:
         found = f"the outputs are far from white (constraint error {constraint_error:.2g})"

@@ -18,7 +18,6 @@ def learn_one(
     window: float,
     limit: float,
     scale: Float64Array,
-    relaxes: bool,
     k: int,
     layer: LateralState,
     state: OutputState,
@@ -28,7 +27,7 @@ def learn_one(
     Return False, and learn nothing, if an input is beyond ``limit`` or not finite.
     """
     # plain tuples pass into compiled code twice as fast as named ones
-    return bool(_learn_one(sample, n_seen, center, window, limit, scale, relaxes, k, tuple(layer), tuple(state)))
+    return bool(_learn_one(sample, n_seen, center, window, limit, scale, k, tuple(layer), tuple(state)))
 
 
 @jit
@@ -39,7 +38,6 @@ def _learn_one(
     window: float,
     limit: float,
     scale: Float64Array,
-    relaxes: bool,
     k: int,
     layer_fields: tuple[Any, ...],
     fields: tuple[Any, ...],
@@ -52,6 +50,6 @@ def _learn_one(
     layer, state = LateralState(*layer_fields), OutputState(*fields)
     U, X = np.empty((1, len(sample)), state.W.dtype), np.empty((1, len(sample)), state.W.dtype)
     count = layer.seen[0]
-    lateral.learn(raw, n_seen, center, window, scale, relaxes, layer, U, X)
+    lateral.learn(raw, n_seen, center, window, scale, False, layer, U, X)
     outputs.learn(U, X, np.zeros(1, np.bool_), count, window, k, state)
     return True

@@ -81,10 +81,10 @@ def learn(
     state: InterneuronState,
     U: FloatArray,
     X: FloatArray,
-) -> None:
+) -> bool:
     """Learn from samples; see :func:`biosfa.kernels.input_layer.lateral.learn`."""
     patience = COMPETITION * state.F.shape[1]
-    begin = 0
+    begin, rested = 0, True
     while begin < len(raw):
         rho = _rates_until_consolidation(len(raw) - begin, window, patience, state)
         block = slice(begin, begin + len(rho))
@@ -95,7 +95,7 @@ def learn(
             L = state.F @ state.F.T + np.diag(state.leak)
             for t in range(len(rho)):
                 x = np.empty(len(L))
-                come_to_rest(u[t].astype(np.float64), L, x)
+                rested = come_to_rest(u[t].astype(np.float64), L, x) and rested
                 X[begin + t] = x
         else:
             np.multiply(u, state.excitation, out=X[block])
@@ -107,6 +107,7 @@ def learn(
         if _is_due(state.traced):
             consolidate(state)
         begin = block.stop
+    return rested
 
 
 def _rates_until_consolidation(n: int, window: float, patience: float, state: InterneuronState) -> Float64Array:

@@ -26,9 +26,12 @@ MANY_COLUMNS = 48
 # Rounding errors of P grow by 1/(1 − ρ) per sample. P is computed from L before they have grown by e^1.5.
 REFRESH_GROWTH = 1.5
 
-# The fast dynamics have come to rest when u − Lx̃ is this small, relative to u.
-AT_REST = 1e-11
+# The fast dynamics have come to rest when u − Lx̃ is this small, relative to u, or is this many rounding errors of Lx̃.
+# Then x̃ is L⁻¹u to nine digits, if the condition number of L is at most 1e6. They may take this number of steps, which
+# is enough up to a condition number of about 1e7.
+AT_REST, ROUNDING = 1e-13, 2.0
 MOST_STEPS = 100_000
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 class LateralState(NamedTuple):
@@ -59,13 +62,14 @@ def learn(
     state: LateralState,
     U: FloatArray,
     X: FloatArray,
-) -> None:
+) -> bool:
     """Learn from samples of shape (n, m); write their inputs to U, and the settled activities to X.
 
     ``scale`` brings the columns to unit variance. The mean is that of ``n_seen`` rows. ``relaxes`` runs the fast
-    dynamics instead of x̃ = L⁻¹u.
+    dynamics instead of x̃ = L⁻¹u. Return whether they came to rest for every sample.
     """
     n, m = raw.shape
+    rested = True
     inputs, activities, rho = np.empty((BLOCK, m)), np.empty((BLOCK, m)), np.empty(BLOCK)
     for begin in range(0, n, BLOCK):
         end = min(n, begin + BLOCK)
@@ -76,7 +80,7 @@ def learn(
         u, x = inputs[:length], activities[:length]
         receive(raw[begin:end], n_seen + begin, center, window, state.mean, scale, rho, state.variance, u)
         if relaxes:
-            relax(u, rho, state.L, x)
+            rested = relax(u, rho, state.L, x) and rested
             state.staleness[0] = 2.0 * REFRESH_GROWTH  # P is not kept up
         else:
             if state.staleness[0] > REFRESH_GROWTH:
@@ -90,6 +94,7 @@ def learn(
             for j in range(m):
                 U[begin + t, j] = u[t, j]
                 X[begin + t, j] = x[t, j]
+    return rested
 
 
 @jit
@@ -174,19 +179,21 @@ def settle(
 
 
 @jit
-def relax(U: Float64Array, rho: Float64Array, L: Float64Array, X: Float64Array) -> None:
-    """Do the same with the dynamics themselves, sample by sample, until they come to rest."""
+def relax(U: Float64Array, rho: Float64Array, L: Float64Array, X: Float64Array) -> bool:
+    """Do the same with the dynamics themselves, sample by sample; return whether they always came to rest."""
     n, m = U.shape
+    rested = True
     for t in range(n):
         for i in range(m):
             for j in range(m):
                 L[i, j] += rho[t] * (U[t, i] * U[t, j] - L[i, j])
-        come_to_rest(U[t], L, X[t])
+        rested = come_to_rest(U[t], L, X[t]) and rested
+    return rested
 
 
 @jit
-def come_to_rest(u: Float64Array, L: Float64Array, x: Float64Array) -> None:
-    """Run dx̃/ds = u − Lx̃ with momentum until x̃ rests.
+def come_to_rest(u: Float64Array, L: Float64Array, x: Float64Array) -> bool:
+    """Run dx̃/ds = u − Lx̃ with momentum until x̃ rests; return whether it does within the number of steps.
 
     Each neuron takes its step from the last one. The step is 1/λ with an upper bound λ of the eigenvalues of L: its
     largest row sum. The momentum grows as in Nesterov's method, and begins anew where the activity moves away from u.
@@ -202,9 +209,11 @@ def come_to_rest(u: Float64Array, L: Float64Array, x: Float64Array) -> None:
         momentum = age / (age + 3.0)
         ahead = x + momentum * velocity
         force = u - np.dot(L, ahead)
-        if math.sqrt(np.square(force).sum()) <= AT_REST * size:
+        rounding = ROUNDING * EPSILON * bound * math.sqrt(np.square(ahead).sum())
+        if math.sqrt(np.square(force).sum()) <= max(AT_REST * size, rounding):
             x[:] = ahead
-            break
+            return True
         velocity = ahead + force / bound - x
         age = 0.0 if np.dot(force, velocity) < 0.0 else age + 1.0
         x += velocity
+    return False
