@@ -52,7 +52,8 @@ class FastLocalNetwork(SettledNetwork):
     @property
     def advice(self) -> str:
         """What users may do whose network does not converge."""
-        more = "" if isinstance(self.layer.state, LateralState) else ", use more interneurons (input_layer=)"
+        may_have_more = 0 < self.layer.n_interneurons < self.n_features
+        more = ", use more interneurons (input_layer=)" if may_have_more else ""
         return f"Give more samples{more}, use forget= for a stream that changes, and look for outliers"
 
     @property

@@ -43,7 +43,7 @@ class InputLayer:
     def __init__(self, layer: str | int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> None:
         self.dtype = np.dtype(dtype)
         self.units = Units(m, n_streams)
-        r = interneurons_of(layer, m)
+        self.n_interneurons = r = interneurons_of(layer, m)
         self.state: LateralState | InterneuronState = (
             interneurons.initial_state(m, r, dtype, rng) if r else lateral.initial_state(m)
         )
