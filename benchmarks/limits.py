@@ -73,7 +73,7 @@ def offsets() -> Iterator[tuple[str, dict[str, float]]]:
         for name, build in ONLINE.items():
             nets = (build(K, center=False, random_state=seed).fit(seen) for seed in range(2))
             found[name] = max(uncentred_excess(net.components_, seen, new) for net in nets)
-        yield f"`center=False`, an offset of {offset:,.0f} standard deviations", found
+        yield f"`center=False`, an offset of {offset:,.0f} × the standard deviation", found
 
 
 def uncentred_excess(V: np.ndarray, seen: np.ndarray, new: np.ndarray) -> float:
