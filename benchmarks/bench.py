@@ -197,6 +197,26 @@ def bench_local() -> None:
     print()
 
 
+def bench_interneurons() -> None:
+    """LocalSFA with interneurons, for many columns, beside the product z = Fᵀx of a block of 64 samples."""
+    row("LocalSFA, 64 interneurons", "µs per sample", "× one Fᵀx")
+    r, n = 64, 6400
+    for m, k, dtype in ((1000, 10, np.float64), (2144, 49, np.float32)):
+        X = np.random.default_rng(0).standard_normal((n, m)).astype(dtype)
+        net = LocalSFA(k, input_layer=r, random_state=0).partial_fit(X)
+        F, blocks = np.random.default_rng(1).standard_normal((m, r)).astype(dtype), np.split(X, n // 64)
+
+        def products(F: np.ndarray = F, blocks: list[np.ndarray] = blocks) -> None:
+            for block in blocks:
+                block @ F
+
+        times = best_times({"local": lambda net=net, X=X: net.partial_fit(X), "product": products})
+        cost, product = (times[name] / n * 1e6 for name in ("local", "product"))
+        FIGURES.setdefault("interneurons", {})[f"({m}, {k})"] = {"local": cost, "product": product}
+        row(f"({m}, {k}) {np.dtype(dtype).name}", f"{cost:.3g}", f"{cost / product:.2f}")
+    print()
+
+
 def bench_images() -> None:
     """Moving patches from the image to the weights, beside the bare kernel on samples that are there already."""
     m, k = 2144, 49
@@ -340,6 +360,7 @@ def main() -> None:
         bench_estimator()
         bench_online()
         bench_local()
+        bench_interneurons()
         bench_images()
         bench_rat()
         bench_exact()

@@ -1,7 +1,7 @@
 """What LocalSFA does at its limits: ``python benchmarks/limits.py``, some minutes.
 
-Each row is a stream that docs/inside/local-and-fast.md warns of. The figures are the slowness above that of exact SFA,
-on new samples, the worst of two networks.
+Each row is a stream of the section "Limits" of docs/inside/local-and-fast.md. The figures are the slowness above that
+of exact SFA on new samples, the worst of two networks, after 100,000 samples, or 100,000 samples after the change.
 """
 
 import argparse
@@ -38,26 +38,27 @@ def worst(build: Callable[..., Any], **parameters: Any) -> Callable[[np.ndarray,
 
 
 def late_columns() -> Iterator[tuple[str, dict[str, float]]]:
-    """Three of ten columns begin to vary when units are already known."""
-    X = make(ORDINARY, 11 * SAMPLES, seed=0)
-    like, new = X[:SAMPLES], X[-SAMPLES:]
-    for silent in (2000, 10_000):
-        for samples in (SAMPLES, 10 * SAMPLES):
-            stream = X[: silent + samples].copy()
-            stream[:silent, :3] = stream[silent, :3]
-            title = f"three of ten columns vary only after {silent:,} samples; {samples:,} samples later"
-            yield title, {name: worst(build)(stream, like, new) for name, build in ONLINE.items()}
+    """Three of ten columns begin to vary when units are already known, and in other units than the others."""
+    X = make(ORDINARY, 3 * SAMPLES, seed=0)
+    for factor in (1.0, 1e4, 1e-4, 1e-6):
+        like = X * np.where(np.arange(X.shape[1]) < 3, factor, 1.0)
+        stream, new = np.split(like, [2 * SAMPLES])
+        stream = stream[: 10_000 + SAMPLES].copy()
+        stream[:10_000, :3] = stream[10_000, :3]
+        unit = "" if factor == 1.0 else f", with a standard deviation of {factor:.0e} of that of the others"
+        title = f"three of ten columns vary only after 10,000 samples{unit}"
+        yield title, {name: worst(build)(stream, like[: 2 * SAMPLES], new) for name, build in ONLINE.items()}
 
 
 def gains() -> Iterator[tuple[str, dict[str, float]]]:
-    """The gain of all columns, or of one column, falls or rises."""
+    """The gain of all columns falls or rises."""
     X = make(ORDINARY, 3 * SAMPLES, seed=0)
-    for gain, title in ((1e-1, "falls by 10"), (1e-3, "falls by 1000"), (1e-6, "falls by 1e6"), (1e3, "rises by 1000")):
+    for gain in (1e3, 1e-3, 1e-5, 1e-6):
         before, after, new = X[:SAMPLES], gain * X[SAMPLES : 2 * SAMPLES], gain * X[2 * SAMPLES :]
         stream = np.concatenate([before, after])
         networks = {name: worst(build, forget=10_000) for name, build in ONLINE.items()}
         found = {name: network(stream, after, new) for name, network in networks.items()}
-        yield f"the gain {title}, with `forget=10_000`; 100,000 samples later", found
+        yield f"the gain becomes {gain:.0e} of what it was; `forget=10_000`", found
 
 
 def offsets() -> Iterator[tuple[str, dict[str, float]]]:
@@ -65,14 +66,14 @@ def offsets() -> Iterator[tuple[str, dict[str, float]]]:
     signal = make(ORDINARY, 2 * SAMPLES, seed=0)
     signal -= signal.mean(axis=0)
     direction = signal.std(axis=0) * np.random.default_rng(1).choice([-1.0, 1.0], signal.shape[1])
-    for offset in (1.0, 100.0, 1e4, 1e6):
+    for offset in (1.0, 1e3, 1e6):
         X = signal + offset * direction
         seen, new = np.split(X, 2)
         found = {}
         for name, build in ONLINE.items():
             nets = (build(K, center=False, random_state=seed).fit(seen) for seed in range(2))
             found[name] = max(uncentred_excess(net.components_, seen, new) for net in nets)
-        yield f"`center=False`, an offset of {offset:,.0f} standard deviations; 100,000 samples", found
+        yield f"`center=False`, an offset of {offset:,.0f} standard deviations", found
 
 
 def uncentred_excess(V: np.ndarray, seen: np.ndarray, new: np.ndarray) -> float:
@@ -88,12 +89,12 @@ def uncentred_excess(V: np.ndarray, seen: np.ndarray, new: np.ndarray) -> float:
 
 def columns() -> Iterator[tuple[str, dict[str, float]]]:
     """More columns than interneurons, ill-conditioned in more directions than they can represent."""
-    for condition in (1e1, 1e2, 1e4):
+    for condition in (1e1, 1e3):
         X = make(Problem(600, K, condition, (200, 50), (3, 1)), 2 * SAMPLES, seed=3)
         seen, new = np.split(X, 2)
         found = {name: worst(build)(seen, seen, new) for name, build in ONLINE.items()}
         found['LocalSFA(input_layer="lateral")'] = worst(LocalSFA, input_layer="lateral")(seen, seen, new)
-        yield f"600 columns, condition number {condition:,.0f}; 100,000 samples", found
+        yield f"600 columns, condition number {condition:,.0f}", found
 
 
 def main() -> None:

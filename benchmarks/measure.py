@@ -58,10 +58,12 @@ def measured(name: str, *, again: bool) -> Results:
     return found
 
 
-def write(name: str, *, again: bool) -> None:
-    """Measure one table, and write its result file."""
+def write(name: str, known: dict[str, Results], *, again: bool) -> None:
+    """Measure one table, and write its result file; ``known`` has the sources of the tables before."""
     table = TABLES[name]
-    results = {source: measured(source, again=again) for source in table.sources}
+    for source in table.sources:
+        known[source] = known.get(source) or measured(source, again=again)
+    results = {source: known[source] for source in table.sources}
     columns, *rows = table.make(results)
     origins = {key: sorted({each.origin[key] for each in results.values()}) for key in ("commit", "machine")}
     content = {
@@ -88,8 +90,9 @@ def main() -> None:
     if not options.tables:
         for name, table in TABLES.items():
             print(f"{name:16} {table.about}: {', '.join(SOURCES[source].command for source in table.sources)}")
+    known: dict[str, Results] = {}
     for name in options.tables:
-        write(name, again=options.again)
+        write(name, known, again=options.again)
     if options.tables:
         fill_numbers.main()
 

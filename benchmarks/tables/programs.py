@@ -153,6 +153,14 @@ def speed(results: Mapping[str, Results]) -> list[list[str]]:
             ]
             for size, cost in local.items()
         ),
+        *(
+            [
+                f"`LocalSFA(input_layer=64)`, {size.strip('()').replace(', ', ' columns, ')} features",
+                f"{number(cost['local'])} µs",
+                f"{number(cost['local'] / cost['product'])} × the time of one product Fᵀx",
+            ]
+            for size, cost in found.get("interneurons", {}).items()
+        ),
         [
             "`BioSFA.learn_one`, 14 columns, 1 feature",
             f"{number(one['learn_one'])} µs",

@@ -51,7 +51,7 @@ SOURCES = {
     "reproduce-chaotic": _command("reproduce chaotic --preset paper"),
     "reproduce-images": _command("reproduce images --preset paper"),
     "reproduce-rat": _command("reproduce rat --preset paper"),
-    "convergence": _program("convergence", "make bench-convergence"),
+    "convergence": _program("convergence", "python benchmarks/convergence.py --short", "--short"),
     "convergence-1": _program("convergence", "python benchmarks/convergence.py 1", "1"),
     "health": _program("health", "make bench-health"),
     "health-1": _program("health", "python benchmarks/health.py 1", "1"),

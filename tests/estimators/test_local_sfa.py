@@ -342,7 +342,7 @@ def test_averages_of_a_guard_that_belong_to_earlier_weights_do_not_count():
 
 def test_only_a_network_with_interneurons_is_advised_to_have_more():
     X = slow_mixture(5000, seed=1)[1]
-    for input_layer in ("auto", "lateral"):
+    for input_layer in ("auto", "lateral", X.shape[1]):
         assert "interneuron" not in LocalSFA(2, input_layer=input_layer, random_state=0).partial_fit(X)._network.advice
     assert "more interneurons" in LocalSFA(2, input_layer=2, random_state=0).partial_fit(X)._network.advice
 

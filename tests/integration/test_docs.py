@@ -75,6 +75,15 @@ def test_logs_that_grow_are_read_with_their_header(page):
     assert "tail -f" not in page.read_text(encoding="utf-8")
 
 
+def test_tests_that_pages_name_exist():
+    defined = set()
+    for file in (ROOT / "tests").rglob("test_*.py"):
+        defined.update(re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE))
+    for page in PAGES:
+        named = re.findall(r"`(test_\w+)`", page.read_text(encoding="utf-8"))
+        assert [name for name in named if name not in defined] == [], page
+
+
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 

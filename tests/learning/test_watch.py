@@ -98,9 +98,11 @@ def test_a_constant_stream_has_no_slowness(learner, value):
     net = clone(learner).partial_fit(np.full((500, 4), value))
     watch = net.watch()
     assert np.isnan([*watch.delta_values, watch.excess, watch.change]).all()
+    np.testing.assert_array_equal(net.transform(np.full((2, 4), value)), 0.0)
     if net.get_params().get("rule") != "nonnegative":  # its outputs may be silent
         assert "do not vary" in watch.warning
-    np.testing.assert_array_equal(net.transform(np.full((2, 4), value)), 0.0)
+        with pytest.raises(ValueError, match="vary in only 0 dimensions"):
+            clone(learner).fit(np.full((500, 4), value))
 
 
 @pytest.mark.parametrize("learner", [each for each in LEARNERS if "nonnegative" not in str(each)], ids=str)
@@ -113,6 +115,7 @@ def test_silence_after_the_stream_is_reported_and_loses_no_feature(learner):
     assert np.isnan(net.delta_values_).all()
     assert (net.transform(X).std(axis=0) > 0.05 * before.std(axis=0)).all()
     assert W.shape == net.components_.shape
+    clone(learner).fit(np.concatenate([X, np.repeat(X[-1:], 3000, axis=0)]))  # without an error or a warning
 
 
 @pytest.mark.parametrize("learner", [each for each in LEARNERS if "nonnegative" not in str(each)], ids=str)

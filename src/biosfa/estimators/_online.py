@@ -88,14 +88,15 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         if self.n_updates_ == 0:
             raise ValueError(f"all episodes of X are too short: an update needs {self.n_delays + 1} rows")
         found = int(np.isfinite(self.delta_values_).sum())
-        if found < self.n_components and not self._outputs_may_be_silent():
+        silence = found == 0 and self._network.input_has_varied()  # at the end of the stream: watch() reports it
+        if found < self.n_components and not (silence or self._outputs_may_be_silent()):
             raise ValueError(
                 f"n_components={self.n_components} exceeds the rank of the (expanded) input: the outputs vary in only "
                 f"{found} dimensions after {self.n_samples_seen_} samples. Ask for fewer components, or give more "
                 "varied samples"
             )
         slow = np.zeros(len(self.mean_), np.bool_)
-        if self.center:
+        if self.center and not silence:
             recent = self._gauge.expanded(self._signal.expand)  # minus the mean of the stream
             before, after = np.split(recent, 2)
             variance, change = np.square(recent).mean(axis=0), np.square(after - before).mean(axis=0)

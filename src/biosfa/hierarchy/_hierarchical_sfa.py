@@ -80,6 +80,18 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     >>> layers = [Layer((4, 4), n_components=3, n_reduced=4), Layer((3, 5), n_components=2, n_reduced=4)]
     >>> HierarchicalSFA(layers, solver="exact").fit_transform(frames).shape
     (200, 2)
+
+    Networks with local rules, which see the frames five times in each step:
+
+    >>> from biosfa import LocalSFA
+    >>> from biosfa.hierarchy import Learner
+    >>> five = {"linear": Learner(LocalSFA(), passes=5), "quadratic": Learner(LocalSFA(), passes=5)}
+    >>> layers = [
+    ...     Layer((4, 4), n_components=3, n_reduced=4, **five),
+    ...     Layer((3, 5), n_components=2, n_reduced=4, **five),
+    ... ]
+    >>> HierarchicalSFA(layers, solver="local").fit_transform(frames).shape
+    (200, 2)
     """
 
     lengths_: list[int]

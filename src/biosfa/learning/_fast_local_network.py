@@ -23,11 +23,13 @@ from biosfa.typing import BoolArray, Float64Array, FloatArray
 LEAST_SHARE = 0.01
 
 # Guards are read out only if the sum of the slowness values then is smaller by this factor: their weights fluctuate
-# more than those of the outputs. And the averages of a guard belong to earlier weights, and say nothing about the
-# present ones, if its variance there differs by this factor from what the input layer knows. Both were chosen on the
-# twenty problems of benchmarks/convergence.py and on the chaotic series.
+# more than those of the outputs. And the averages of a guard belong to earlier weights if its covariances differ from
+# those that the input layer knows for the present weights by this share of the variances. Both numbers were chosen on
+# the twenty problems of benchmarks/convergence.py and on the chaotic series.
 CLEARLY_SLOWER = 0.95
-SAME_VARIANCE = 3.0
+STALE = 0.7
+
+TINY = 1e-300  # in place of 0, by which nothing can be divided
 
 
 class FastLocalNetwork(SettledNetwork):
@@ -50,7 +52,8 @@ class FastLocalNetwork(SettledNetwork):
     @property
     def advice(self) -> str:
         """What users may do whose network does not converge."""
-        more = "" if isinstance(self.layer.state, LateralState) else ", use more interneurons (input_layer=)"
+        may_have_more = 0 < self.layer.n_interneurons < self.n_features
+        more = ", use more interneurons (input_layer=)" if may_have_more else ""
         return f"Give more samples{more}, use forget= for a stream that changes, and look for outliers"
 
     @property
@@ -58,7 +61,7 @@ class FastLocalNetwork(SettledNetwork):
         """Weights of the k slowest features in the span of the slow weights, each of unit variance."""
         components = self._readout().components
         # the moments belong to earlier weights; the input layer knows the variance of the present ones
-        variance = self.layer.variance_along(components)
+        variance = np.diag(self.layer.covariance_along(components))
         components = components * reciprocal(np.sqrt(variance))[:, None] * self.layer.units.scale
         return components.astype(precision_for(components, self.dtype))
 
@@ -66,14 +69,11 @@ class FastLocalNetwork(SettledNetwork):
         """Return the features within the outputs, or within outputs and guards if these are clearly slower."""
         state, k = self.state, self.k
         alone = self._read(np.arange(len(state.S)) < k)
-        slow = state.W_slow[:, : self.n_features]
-        averaged, present = (
-            np.diag(state.S),
-            state.weights[CURRENT] * self.layer.variance_along(slow.astype(np.float64)),
-        )
-        trusted = (averaged < SAME_VARIANCE * present) & (present < SAME_VARIANCE * averaged)
-        trusted[:k] = True
-        together = self._read(trusted)
+        averaged = state.S / max(float(state.weights[CURRENT]), TINY)
+        present = self.layer.covariance_along(state.W_slow[:, : self.n_features])
+        size = np.sqrt(np.maximum(np.diag(averaged), np.diag(present)))
+        moved = np.abs(averaged - present) > STALE * np.outer(size, size)
+        together = self._read((np.arange(len(moved)) < k) | ~moved.any(axis=1))
         incomplete = bool(np.isnan(alone.delta_values).any())  # some outputs are copies of others
         slower = together.delta_values.sum() < CLEARLY_SLOWER * alone.delta_values.sum()
         return together if incomplete or slower else alone

@@ -43,7 +43,7 @@ class InputLayer:
     def __init__(self, layer: str | int, m: int, n_streams: int, dtype: DTypeLike, rng: np.random.RandomState) -> None:
         self.dtype = np.dtype(dtype)
         self.units = Units(m, n_streams)
-        r = interneurons_of(layer, m)
+        self.n_interneurons = r = interneurons_of(layer, m)
         self.state: LateralState | InterneuronState = (
             interneurons.initial_state(m, r, dtype, rng) if r else lateral.initial_state(m)
         )
@@ -111,9 +111,10 @@ class InputLayer:
             interneurons.refresh(state)
         return ratio
 
-    def variance_along(self, directions: Float64Array) -> Float64Array:
-        """Return the variance of the input along directions in the layer's units, as the layer knows it."""
+    def covariance_along(self, directions: FloatArray) -> Float64Array:
+        """Return the covariance of the input along directions in the layer's units, as the layer knows it."""
+        A = directions.astype(np.float64, copy=False)
         if isinstance(self.state, LateralState):
-            return np.asarray(((directions @ self.state.L) * directions).sum(axis=1))
-        explained = np.square(directions @ self.state.F).sum(axis=1)
-        return np.asarray(np.square(directions) @ self.state.leak + explained)
+            return np.asarray(A @ self.state.L @ A.T)
+        explained = A @ self.state.F
+        return np.asarray((A * self.state.leak) @ A.T + explained @ explained.T)

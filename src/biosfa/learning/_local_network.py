@@ -169,6 +169,10 @@ class LocalNetwork(Network):
                 self._look(self.automatic)
         return True
 
+    def input_has_varied(self) -> bool:
+        """Return whether a sample had any power."""
+        return float(self.state.peak_power[0]) > 0.0
+
     def raise_divergence(self, sample: FloatArray, eta: float) -> NoReturn:
         """Raise DivergenceError for a sample at which the network diverges."""
         if self.automatic is not None:  # the sample is so large that it dominates the mean power

@@ -91,7 +91,7 @@ class NaturalNetwork(Network):
     def _silent_steps(self, rows: FloatArray) -> int:
         """Return the number of constant steps at the beginning of the stream. They are not learned and not counted."""
         P = self.n_streams
-        if self.n_samples > self.skipped[0]:
+        if self.input_has_varied():
             return 0
         if self.n_samples == 0 and len(rows):
             self.x_prev[:] = rows[0]
@@ -99,6 +99,10 @@ class NaturalNetwork(Network):
         silent = int(np.argmax(varies)) // P if varies.any() else len(rows) // P
         self.skipped[0] += silent
         return silent
+
+    def input_has_varied(self) -> bool:
+        """Return whether some samples were not skipped."""
+        return self.n_samples > int(self.skipped[0])
 
     def _learn(self, rows: FloatArray, starts: BoolArray, eta: Float64Array) -> None:
         seen = max(0, self.n_samples - int(self.skipped[0])) * self.n_streams  # steps of this call may be skipped

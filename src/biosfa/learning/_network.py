@@ -89,6 +89,10 @@ class Network(ABC):
         Return False, and learn nothing, if the sample is not finite or the network would diverge.
         """
 
+    @abstractmethod
+    def input_has_varied(self) -> bool:
+        """Return whether the input was ever something else than constant."""
+
     def n_updates_learned(self) -> int:
         """Return the number of updates that count for the rates."""
         return self.n_updates

@@ -102,6 +102,10 @@ class SettledNetwork(Network):
             return False
         return True
 
+    def input_has_varied(self) -> bool:
+        """Return whether some samples were not skipped."""
+        return self._n_learned() > 0
+
     def _n_learned(self) -> int:
         """Return the number of samples, or steps, since the stream began to vary."""
         return self.n_samples - int(self.skipped[0])
@@ -112,7 +116,7 @@ class SettledNetwork(Network):
 
     def _skip_silence(self, raw: FloatArray, starts: BoolArray) -> int:
         """Count the constant steps at the beginning of the stream, and return their number. They are not learned."""
-        if self._n_learned() > 0 or not len(raw):
+        if self.input_has_varied() or not len(raw):
             return 0
         rows = raw.reshape(-1, self.n_features)
         if self.n_samples == 0:
