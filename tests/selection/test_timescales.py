@@ -15,7 +15,6 @@ from biosfa.selection import implied_timescales, vamp2_score
 from biosfa.selection._blocks import blocks_of
 from biosfa.selection._intervals import jackknife
 from biosfa.selection._signal import Signal
-from biosfa.selection._timescales import default_lags
 
 
 def processes(times, n, rng):
@@ -124,10 +123,11 @@ def test_a_short_recording_is_warned_about():
         implied_timescales(mixed([80, 20, 5], 100 * 80, seed=0), [1])
 
 
-def test_default_lags_need_rows():
-    assert default_lags(1500) == (1, 2, 5, 10, 20, 50)
-    assert default_lags(3) == (1,)
-    assert default_lags(None) == default_lags(10**6) == (1, 2, 5, 10, 20, 50, 100)
+def test_default_lags_are_those_with_enough_pairs():
+    X = np.random.default_rng(0).standard_normal((3000, 2))
+    assert implied_timescales(X).lags == (1, 2, 5, 10, 20, 50, 100)
+    assert implied_timescales(X[:1050]).lags == (1, 2, 5, 10, 20, 50)
+    assert implied_timescales(X, lengths=[15] * 200).lags == (1, 2, 5, 10)
 
 
 def test_episodes_that_are_too_short_are_warned_about_with_their_number():

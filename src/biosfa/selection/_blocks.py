@@ -11,9 +11,11 @@ from biosfa.exceptions import RankDeficiencyWarning, ShortEpisodeWarning
 from biosfa.kernels.exact import LaggedSums, accumulate_lagged, slow_directions
 from biosfa.metrics import timescales
 from biosfa.selection._signal import Report, Signal
-from biosfa.typing import BoolArray, Float64Array, FloatArray
+from biosfa.typing import BoolArray, FloatArray
 from biosfa.wording import listed
 
+DEFAULT_LAGS = (1, 2, 5, 10, 20, 50, 100)
+PAIRS_PER_LAG = 20  # that a default lag needs
 FIRST_ROWS = 16  # of a block, at the beginning of a pass; blocks are joined in pairs as the signal gets longer
 MOST_BLOCKS = 128
 FEWEST_BLOCKS = 20  # folds and intervals need them
@@ -51,19 +53,18 @@ class Blocks:
             self.n_cut,
         )
 
-    def along(self, directions: Float64Array) -> "Blocks":
-        """Return the blocks of projections of the signal."""
-        projected = [each.along(directions) for each in self.sums]
-        return Blocks(self.lags, self.n_rows, projected, self.n_episodes, self.n_cut)
+    def at(self, numbers: Sequence[int]) -> "Blocks":
+        """Return the blocks for some of the lags, given by their numbers."""
+        sums = [each.at(numbers) for each in self.sums]
+        return Blocks(tuple(self.lags[number] for number in numbers), self.n_rows, sums, self.n_episodes, self.n_cut)
 
     def slowest_timescale(self) -> float:
-        """Return the longest timescale of a feature at any lag."""
+        """Return the longest timescale of a feature at any lag that is shorter: at longer ones little is left of it."""
         total, longest = self.total, 1.0
         for number, lag in enumerate(self.lags):
-            if total.n_pairs[number] > 0:
-                C_xx, C_dot = total.covariance(number), total.difference_covariance(number)
-                found = timescales(slow_directions(C_xx, C_dot, n_components=1).delta_values, lag)
-                longest = max(longest, float(np.nanmax(found, initial=1.0)))
+            C_xx, C_dot = total.covariance(number), total.difference_covariance(number)
+            found = timescales(slow_directions(C_xx, C_dot, n_components=1).delta_values, lag)
+            longest = max([longest, *found[found >= lag].tolist()])
         return longest
 
 
@@ -75,12 +76,19 @@ def summed(sums: Sequence[LaggedSums]) -> LaggedSums:
     return total
 
 
-def blocks_of(signal: Signal, lags: Sequence[int], report: Report | None = None) -> Blocks:
-    """Read a signal once, and return the sums of its blocks for some lags, in increasing order."""
-    builder = _Builder(signal.n_features, tuple(lags))
+def blocks_of(signal: Signal, lags: Sequence[int] | None, report: Report | None = None) -> Blocks:
+    """Read a signal once, and return the sums of its blocks for some lags, in increasing order.
+
+    By default these are 1, 2, 5, …, 100, as far as there are 20 pairs of rows per lag.
+    """
+    given, lags = lags, DEFAULT_LAGS if lags is None else tuple(lags)
+    builder = _Builder(signal.n_features, lags, needed=lags[0 if given is None else -1] + 1)
     for x, starts in signal.pieces(at_least=lags[-1], report=report):
         builder.add(x, starts)
     blocks = builder.blocks
+    if given is None and blocks.sums:
+        enough = blocks.total.n_pairs >= PAIRS_PER_LAG * np.array(lags)
+        blocks = blocks.at([number for number in range(len(lags)) if number == 0 or enough[number]])
     _check(signal, blocks, builder.episodes)
     return blocks
 
@@ -88,10 +96,10 @@ def blocks_of(signal: Signal, lags: Sequence[int], report: Report | None = None)
 class _Builder:
     """Cuts a signal into blocks while it is read. An episode that is shorter than a block is not cut."""
 
-    def __init__(self, n_features: int, lags: tuple[int, ...]) -> None:
+    def __init__(self, n_features: int, lags: tuple[int, ...], *, needed: int) -> None:
         self.n_features = n_features
         self.found = Blocks(lags)
-        self.episodes = Episodes(lags[-1] + 1)
+        self.episodes = Episodes(needed)  # rows, so that an episode counts
         block_bytes = 16 * len(lags) * n_features**2
         self.most = int(np.clip(BLOCK_BYTES // block_bytes // 2 * 2, 2 * FEWEST_BLOCKS, MOST_BLOCKS))  # even
         self.size = FIRST_ROWS
@@ -157,7 +165,7 @@ def _check(signal: Signal, blocks: Blocks, episodes: Episodes) -> None:
     if episodes.n_short:
         warnings.warn(
             f"{episodes.n_short} of {episodes.n_episodes} episodes have fewer than {episodes.needed} rows, which the "
-            f"lag {lags[-1]} needs: they count less, or not at all",
+            f"lag {episodes.needed - 1} needs: they count less, or not at all",
             ShortEpisodeWarning,
             stacklevel=4,
         )

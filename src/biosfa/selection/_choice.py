@@ -13,7 +13,7 @@ from biosfa.selection._blocks import Blocks, blocks_of
 from biosfa.selection._cross_validation import Candidate, CrossValidation, Settings, cases_of, compared
 from biosfa.selection._signal import Signal, opened
 from biosfa.selection._significance import Significance, compared_with_chance, first_rows, rows_for
-from biosfa.selection._timescales import ENOUGH_TIMES, ImpliedTimescales, checked_lags, default_lags, timescales_of
+from biosfa.selection._timescales import ENOUGH_TIMES, ImpliedTimescales, checked_lags, timescales_of
 from biosfa.validation import check_count
 from biosfa.wording import counted
 
@@ -92,7 +92,7 @@ def choose(
         Samples in order of time. Rows with missing values end episodes. It is read once, and twice more per expansion,
         in constant memory.
     lags : sequence of int, optional
-        Lags to try. By default 1, 2, 5, …, 100, as far as there are 20 rows per lag.
+        Lags to try. By default 1, 2, 5, …, 100, as far as there are 20 pairs of rows per lag.
     max_components : int, default=10
         The recommendation has at most this number of features.
     expansions : sequence of None or str, default=(None, "quadratic")
@@ -123,7 +123,7 @@ def choose(
     check_count("max_components", max_components)
     say = progress or (lambda what, share: None)
     stream = opened(X, lengths)
-    wanted = default_lags(stream.n_rows) if lags is None else checked_lags("lags", lags)
+    wanted = None if lags is None else checked_lags("lags", lags)
     blocks = blocks_of(Signal(stream), wanted, lambda share: say("timescales", share))
     found = timescales_of(blocks, max_components + 1, CONFIDENCE)
     k, why_k = _number(found)
@@ -138,7 +138,7 @@ def choose(
     real = _tested(stream, found, lag, pca, expansion, random_state, say)
     if k is None:
         k = max(1, min(real.n_slow, max_components))
-        why_k = f"{counted(k, 'feature')}: {why_k} So many are slower than features of rows in random order."
+        why_k = f"{counted(k, 'feature')}: {why_k} {counted(real.n_slow, 'feature')} have memory."
     why_real, cautions = _chance(real, k)
     if found.n_timescales < ENOUGH_TIMES:
         cautions.append(
@@ -233,7 +233,7 @@ def _expansion(crossed: CrossValidation, expansions: Sequence[str | None]) -> tu
     for expansion in expansions[1:]:
         ratio = slowest[expansion] / np.maximum(slowest[best], np.finfo(float).tiny)  # per fold
         times = float(np.exp(np.log(np.maximum(ratio, np.finfo(float).tiny)).mean()))
-        said = f"δ of the slowest feature on data not learned from is {times:.2g} times that without"
+        said = f"δ of the slowest feature on data not learned from is {times:.2f} times that without"
         if ratio.max() < 1.0 and times <= 1.0 - WORTHWHILE:
             best, reason = expansion, f"{expansion or 'no'} expansion: {said}."
         else:

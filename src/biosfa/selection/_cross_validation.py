@@ -267,7 +267,7 @@ def _scores(
     """Return VAMP-2 score and slowness of each feature, for each number of features."""
     learned, measured = case.blocks.lags.index(lag), case.blocks.lags.index(score_lag)
     basis = _basis(case, train, learned)
-    train, test = train.along(basis, [learned]), test.along(basis, [measured])
+    train, test = train.at([learned]).along(basis), test.at([measured]).along(basis)
     directions = slow_directions(
         train.covariance(0), train.difference_covariance(0), n_components=max(n_components)
     ).directions

@@ -23,8 +23,6 @@ BLOCK_TIMES = 20.0
 ENOUGH_TIMES = 200.0
 # Features whose eigenproblem is solved again without each block. The others hardly change the slowest ones.
 SOLVED = 50
-DEFAULT_LAGS = (1, 2, 5, 10, 20, 50, 100)
-ROWS_PER_LAG = 20  # that a default lag needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,7 @@ def implied_timescales(
         Samples in order of time. Rows with missing values end episodes. It is read once, or twice with ``pca``, in
         constant memory.
     lags : sequence of int, optional
-        Lags, in rows. By default 1, 2, 5, …, 100, as far as there are 20 rows per lag.
+        Lags, in rows. By default 1, 2, 5, …, 100, as far as there are 20 pairs of rows per lag.
     n_components : int, default=5
         Number of features, the slowest first.
     lengths : array-like of int, optional
@@ -125,7 +123,7 @@ def implied_timescales(
         raise ValueError(f"confidence must be between 0 and 1; got {confidence!r}")
     stream = opened(X, lengths)
     signal = Signal(stream, n_delays=n_delays, pca=pca, expansion=expansion)
-    wanted = default_lags(stream.n_rows) if lags is None else checked_lags("lags", lags)
+    wanted = None if lags is None else checked_lags("lags", lags)
     found = timescales_of(blocks_of(signal, wanted), n_components, confidence)
     warn_if_short(found, stacklevel=2)
     return found
@@ -157,10 +155,10 @@ def _at_lag(
     blocks: Blocks, number: int, n_components: int, n_rows: Float64Array, confidence: float
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Return the correlations λ of the features at one lag, and the ends of their intervals."""
-    total = blocks.total.along(np.eye(blocks.total.total.shape[1]), [number])
+    total = blocks.total.at([number])
     found = slow_directions(total.covariance(0), total.difference_covariance(0), n_components=SOLVED)
     k = min(n_components, len(found.directions))
-    near = [each.along(found.directions, [number]) for each in blocks.sums]
+    near = [each.at([number]).along(found.directions) for each in blocks.sums]
     whole = total.along(found.directions)
     angle = _angles(whole, k)
     interval = jackknife(angle, np.array([_angles(whole - each, k) for each in near]), n_rows, confidence)
@@ -191,11 +189,6 @@ def warn_if_short(found: ImpliedTimescales, *, stacklevel: int) -> None:
             ShortRecordingWarning,
             stacklevel=stacklevel + 1,
         )
-
-
-def default_lags(n_rows: int | None) -> tuple[int, ...]:
-    """Return lags for a recording of some length, which may not be known."""
-    return tuple(lag for lag in DEFAULT_LAGS if lag == 1 or n_rows is None or ROWS_PER_LAG * lag <= n_rows)
 
 
 def checked_lags(name: str, lags: Sequence[int]) -> tuple[int, ...]:

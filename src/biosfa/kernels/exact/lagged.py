@@ -69,16 +69,15 @@ class LaggedSums:
         found: Float64Array = self.difference[number] / self.n_pairs[number]
         return found
 
-    def along(self, directions: Float64Array, numbers: Sequence[int] | None = None) -> "LaggedSums":
-        """Return the sums of projections on the rows of ``directions``, for some of the lags."""
-        lags = slice(None) if numbers is None else list(numbers)
+    def at(self, numbers: Sequence[int]) -> "LaggedSums":
+        """Return the sums for some of the lags, given by their numbers."""
+        lags = list(numbers)
+        return LaggedSums(self.n_pairs[lags], self.total[lags], self.plus[lags], self.difference[lags])
+
+    def along(self, directions: Float64Array) -> "LaggedSums":
+        """Return the sums of projections on the rows of ``directions``."""
         V = directions
-        return LaggedSums(
-            self.n_pairs[lags],
-            self.total[lags] @ V.T,
-            V @ self.plus[lags] @ V.T,
-            V @ self.difference[lags] @ V.T,
-        )
+        return LaggedSums(self.n_pairs, self.total @ V.T, V @ self.plus @ V.T, V @ self.difference @ V.T)
 
 
 def accumulate_lagged(
