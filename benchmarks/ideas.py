@@ -74,7 +74,8 @@ def on_new_samples(seen: np.ndarray, new: np.ndarray, best: float, k: int, netwo
     """Some networks learn from samples, and are measured on others."""
     for network in range(networks):
         net = learned(seen, k, network, given)
-        yield np.inf if net is None else subspace_slowness(net.transform(new)) / best - 1
+        Y = np.full((len(new), k), np.nan) if net is None else net.transform(new)
+        yield subspace_slowness(Y) / best - 1 if np.isfinite(Y).all() else np.inf
 
 
 def on_mixture(X: np.ndarray, k: int, networks: int, parameters: Parameters) -> Excess:
@@ -149,6 +150,8 @@ LEAK = """        state.seen[0] += length
         state.staleness[0] = 2.0 * REFRESH_GROWTH
 """
 
+FROM_DELTA = ((OUTPUTS, "GAP_SHARE, DELTA_SHARE = 0.1, 0.4", "GAP_SHARE, DELTA_SHARE = 0.0, 0.4"),)
+LAST_HALF = (constant(OUTPUTS, "SLOW", "6.0", "2.0"),)
 NO_GUARDS = (constant(STATE, "GUARDS", "4", "0"),)
 ALWAYS_READ_GUARDS = (constant(NETWORK, "CLEARLY_SLOWER", "0.95", "1e9"),)
 NEVER_READ_GUARDS = (constant(NETWORK, "CLEARLY_SLOWER", "0.95", "0.0"),)
@@ -185,6 +188,8 @@ WEAKNESSES = (
                 "feedback of guards to outputs",
                 ((OUTPUTS, "f = feedback if i < k else guard_feedback", "f = guard_feedback"),),
             ),
+            Idea("rates from δ alone", FROM_DELTA),
+            Idea("slow weights over the last half", LAST_HALF),
         ),
     ),
     Weakness(
@@ -195,12 +200,9 @@ WEAKNESSES = (
             Idea("no guards", NO_GUARDS),
             Idea("guards are always read out", ALWAYS_READ_GUARDS),
             Idea("guards are never read out", NEVER_READ_GUARDS),
-            Idea(
-                "rates from δ alone",
-                ((OUTPUTS, "GAP_SHARE, DELTA_SHARE = 0.1, 0.4", "GAP_SHARE, DELTA_SHARE = 0.0, 0.4"),),
-            ),
+            Idea("rates from δ alone", FROM_DELTA),
             Idea("copies of outputs are read out", (constant(NETWORK, "LEAST_SHARE", "0.01", "0.0"),)),
-            Idea("slow weights over the last half", (constant(OUTPUTS, "SLOW", "6.0", "2.0"),)),
+            Idea("slow weights over the last half", LAST_HALF),
             Idea("slow weights over the last twentieth", (constant(OUTPUTS, "SLOW", "6.0", "20.0"),)),
         ),
     ),
@@ -282,14 +284,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--one", nargs=3, metavar=("WEAKNESS", "IDEA", "FOLDER"), help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--resume", action="store_true", help="leave out ideas that this file already has")
     options = parser.parse_args()
     if options.one:
         one(*options.one)
         return
+    figures: dict[str, list[dict[str, Any]]] = {}
+    if options.resume and options.json and options.json.exists():
+        figures = json.loads(options.json.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory() as cache:
-        figures = {each.name: [tried(each, idea, cache) for idea in each.ideas] for each in WEAKNESSES}
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
+        for weakness in WEAKNESSES:
+            known = {each["idea"]: each for each in figures.get(weakness.name, [])}
+            figures[weakness.name] = []
+            for idea in weakness.ideas:
+                figures[weakness.name].append(known.get(idea.name) or tried(weakness, idea, cache))
+                if options.json:
+                    options.json.write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Programs that measure: how each is run, and where it leaves its results."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ SOURCES = {
     "convergence-1": _program("convergence", "python benchmarks/convergence.py 1", "1"),
     "health": _program("health", "make bench-health"),
     "health-1": _program("health", "python benchmarks/health.py 1", "1"),
-    "ideas": _program("ideas", "python benchmarks/ideas.py"),
+    "ideas": replace(_program("ideas", "python benchmarks/ideas.py"), resume=("--resume",)),
     "limits": _program("limits", "python benchmarks/limits.py"),
     "bench": _program("bench", "make bench"),
     "monitoring": _program("monitoring", "make bench-monitoring"),
