@@ -78,9 +78,9 @@ def survey(stream: Stream, detector: Detector) -> Survey:
         if len(chunk.samples):
             constants.add(chunk.samples)
         if n_rows < TIMED_ROWS:
-            Y, begins = detector.features(chunk)
-            features.append(Y[:, detector.charts.levels[0] > 0.0])
-            starts.append(begins)
+            seen = detector.features(chunk)
+            features.append(seen.now[:, detector.charts.levels[0] > 0.0])
+            starts.append(seen.begins)
         n_rows += chunk.n_rows
     time = correlation_time(np.concatenate(features), np.concatenate(starts))
     return Survey(n_rows, constants.values or {}, time)

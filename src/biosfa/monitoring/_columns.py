@@ -5,6 +5,7 @@ import numpy as np
 from biosfa.estimators import Projection
 from biosfa.monitoring._charts import REST, Contributions
 from biosfa.monitoring._normal import Normal
+from biosfa.monitoring._reading import Read
 from biosfa.signal import SignalPath, name_of_expansion
 from biosfa.typing import Float64Array, IntArray
 
@@ -16,30 +17,31 @@ class Attribution:
         self._projection = projection
         self._known: tuple[Normal, Contributions] | None = None  # computed once per change of what is normal
 
-    def shares(
-        self, normal: Normal, Y: Float64Array, previous: Float64Array, moved: tuple[IntArray, IntArray]
-    ) -> Float64Array:
-        """Return the shares (rows, charts, columns).
-
-        ``Y`` and ``previous`` are features of the model. ``moved`` has rows and columns where a column that was
-        constant in normal operation has another value: its share in the statistics of the rest is infinite.
-        """
+    def shares(self, normal: Normal, read: Read) -> Float64Array:
+        """Return the shares (rows, charts, columns). That of a constant column that has moved is infinite."""
         if self._known is None or self._known[0] is not normal:
             components = self._projection.components
             turned = components if normal.turn is None else normal.turn @ components
             weights = normal.charts.weights()
             self._known = normal, Contributions(weights, *by_input_column(self._projection.signal, turned))
-        now = normal.apply(Y)
-        shares = self._known[1].of(now, now - normal.apply(previous), n_levels=len(normal.charts.levels))
-        rows, columns = moved
+        now = normal.apply(read.features.now)
+        shares = self._known[1].of(now, now - normal.apply(read.features.before), n_levels=len(normal.charts.levels))
+        rows, columns = read.moved
         for chart in REST:
             shares[rows, chart] = 0.0
             shares[rows, chart, columns] = np.inf
         return shares
 
+    def causes(self, normal: Normal, read: Read, limits: Float64Array) -> Float64Array:
+        """Return the share of each column in what is out of its limit, for each row; 0 where nothing is."""
+        found = np.zeros((len(read.statistics), self._projection.signal.n_features_in))
+        out = np.flatnonzero(np.any(read.statistics > limits, axis=1))
+        found[out] = relative_causes(self.shares(normal, read.only(out)), read.statistics[out], limits)
+        return found
 
-def causes(shares: Float64Array, statistics: Float64Array, limits: Float64Array) -> Float64Array:
-    """Return the share of each column in what is out of its limit, for each row; 0 where nothing is.
+
+def relative_causes(shares: Float64Array, statistics: Float64Array, limits: Float64Array) -> Float64Array:
+    """Return the share of each column in what is out of its limit, for each row.
 
     Every statistic that is out counts as its multiple of the limit. A column with an infinite share is the only cause.
     """

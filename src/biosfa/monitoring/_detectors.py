@@ -2,8 +2,8 @@
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,28 +20,44 @@ Part = TypeVar("Part")
 KEPT_VARIANCE = 0.9
 
 
+class Features(NamedTuple):
+    """Features of rows; NaN where there are none."""
+
+    now: Float64Array  # (rows, features)
+    before: Float64Array  # those of the row before each
+    begins: BoolArray  # which rows begin an episode
+
+
 @dataclass
 class Detector:
     """A map to features, charts of them, and a memory of the last row."""
 
     projection: Projection
     charts: Charts
-    last: Float64Array | None = None  # features of the last row; NaN if there are none
+    last: Float64Array = field(init=False)  # features of the last row; NaN if there are none
 
-    def features(self, chunk: Chunk) -> tuple[Float64Array, BoolArray]:
-        """Return features of the rows that follow the last chunk (NaN: none), and which rows begin an episode."""
+    def __post_init__(self) -> None:
+        self.end_episode()
+
+    def end_episode(self) -> None:
+        """Say that the next row does not follow the last one."""
+        self.projection.signal.forget()
+        self.last = np.full(len(self.projection.components), np.nan)
+
+    def features(self, chunk: Chunk) -> Features:
+        """Return features of the rows that follow the last chunk."""
         Y = self.projection.features(chunk).astype(np.float64, copy=False)
         begins = np.zeros(len(Y), np.bool_)
         begins[chunk.rows[chunk.starts]] = True
-        return Y, begins
+        found = Features(Y, previous_rows(Y, begins, self.last), begins)
+        if len(Y):
+            self.last = Y[-1]
+        return found
 
     def statistics(self, chunk: Chunk) -> Float64Array:
         """Return the statistics of the rows that follow the last chunk; NaN where there are none."""
-        Y, begins = self.features(chunk)
-        before = np.full(Y.shape[1], np.nan) if self.last is None else self.last
-        if len(Y):
-            self.last = Y[-1]
-        return self.charts.statistics(Y, previous_rows(Y, begins, before))
+        found = self.features(chunk)
+        return self.charts.statistics(found.now, found.before)
 
 
 class Method(Protocol[Part]):

@@ -1,6 +1,7 @@
 """Normal operation: where it is, and how its features vary. It can follow a process that changes slowly."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -47,7 +48,7 @@ class Normal:
             columns = np.divide(patterns, deviation, out=np.zeros_like(patterns), where=deviation > 0.0)
         return cls(Moments.of(arrays, n_rows, n_rows), slow_share, delta_values, columns=columns)
 
-    @property
+    @cached_property
     def charts(self) -> Charts:
         """The four charts of the present features. Where the level is not known well, T² counts less."""
         times = -1.0 / np.log1p(-np.minimum(self.delta_values, 1.9) / 2.0 - 1e-12)  # correlation times
@@ -75,7 +76,7 @@ class Normal:
         kept = min(1.0, max(0.0, memory - seen.weight) / self.moments.weight)
         level = 2.0 * quick[0] - quick[1] + trend  # in the middle of the next block
         doubt = SMOOTHING_VARIANCE / (LEVEL_SHARE * memory)
-        return self._solved(_scaled(self.moments, kept).merged(seen), level, np.concatenate([quick, long]), doubt)
+        return self._solved(self.moments.weighted(kept).merged(seen), level, np.concatenate([quick, long]), doubt)
 
     def at(self, Y: Float64Array, previous: Float64Array) -> Self:
         """Return the normal operation around the mean of these rows. They also count in the covariances."""
@@ -121,10 +122,3 @@ def _smoothed(averages: Float64Array, mean: Float64Array, blocks: float) -> tupl
     first = averages[0] + share * (mean - averages[0])
     second = averages[1] + share * (first - averages[1])
     return np.stack([first, second]), share / (1.0 - share) * (first - second)
-
-
-def _scaled(moments: Moments, factor: float) -> Moments:
-    """Return moments whose weights are a share of what they were."""
-    arrays = {"mean": moments.mean, "scatter": moments.scatter * factor, "difference": moments.difference * factor}
-    weight, pair_weight = moments.weight * factor, moments.pair_weight * factor
-    return Moments.of(arrays, moments.n_samples, moments.n_pairs, weight=weight, pair_weight=pair_weight)

@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from biosfa.estimators import SlowFeatureEstimator, decode, encode, load_model, to_model
+from biosfa.estimators import decode, encode, load_model, to_model
 from biosfa.io.model_file import Model
 from biosfa.kernels.exact import Moments
 from biosfa.monitoring._calibration import Calibration
 from biosfa.monitoring._charts import SLOW_AND_REST
 from biosfa.monitoring._normal import Normal
+from biosfa.monitoring._parameters import WATCHABLE, Watchable, check_parameters
+from biosfa.monitoring._training import Learned
 from biosfa.monitoring._verdicts import Rule
 from biosfa.typing import Arrays
 from biosfa.validation import check_positive, checked_array
@@ -47,41 +49,49 @@ def from_file(kind: type[Monitor], path: str, model: Model) -> Monitor:
     settings = model.settings
     inner_kind, inner_settings = settings["model"]["kind"], settings["model"]["settings"]
     inner = load_model(path, Model(inner_kind, inner_settings, _part(model, "model.")))
-    if not isinstance(inner, SlowFeatureEstimator):
+    if not isinstance(inner, WATCHABLE):
         raise ValueError(f"a monitor cannot be built on {inner_kind}")
     k, n = settings["parameters"]["persistence"]
     parameters = decode(path, {**settings["parameters"], "persistence": None}, {}, ())
     given = inner if settings["model"]["given"] else None
     monitor = kind(**{**parameters, "persistence": (k, n), "model": given})
-    monitor._check_parameters()
-    monitor.model_, monitor.n_features_in_ = inner, inner.n_features_in_
+    check_parameters(monitor)
+    monitor.n_features_in_ = inner.n_features_in_
     if hasattr(inner, "feature_names_in_"):
         monitor.feature_names_in_ = inner.feature_names_in_
-    monitor.limits_ = checked_array("limits", model.arrays, (len(SLOW_AND_REST),))
-    monitor.calibration_ = Calibration.from_json(settings["calibration"])
-    monitor.rules_ = tuple(Rule(*rule) for rule in settings["rules"])
-    monitor.constant_columns_ = {int(column): float(value) for column, value in settings["constant_columns"]}
-    if not set(monitor.constant_columns_) <= set(range(inner.n_features_in_)):
+    calibration = Calibration.from_json(settings["calibration"])
+    constants = {int(column): float(value) for column, value in settings["constant_columns"]}
+    if not set(constants) <= set(range(inner.n_features_in_)):
         raise ValueError("its constant columns are not columns of the model")
-    monitor._normal = _normal_of(monitor, settings["normal"], _part(model, "normal."))
-    monitor.offset_ = -1.0
+    found = Learned(
+        model=inner,
+        limits=checked_array("limits", model.arrays, (len(SLOW_AND_REST),)),
+        calibration=calibration,
+        rules=tuple(Rule(*rule) for rule in settings["rules"]),
+        constants=constants,
+        normal=_normal_of(inner, calibration, monitor.slow_share, settings["normal"], _part(model, "normal.")),
+    )
+    monitor._take(found)
     return monitor
 
 
-def _normal_of(monitor: "SlowFeatureMonitor", scalars: dict[str, Any], arrays: Arrays) -> Normal:
+def _normal_of(
+    model: Watchable, calibration: Calibration, slow_share: float, scalars: dict[str, Any], arrays: Arrays
+) -> Normal:
     """Return what was normal when a monitor was saved."""
-    k, rank = len(monitor.model_.delta_values_), len(arrays["delta_values"])
+    n_columns, k = model.patterns_.shape[::-1]
+    rank = len(arrays["delta_values"])
     shapes = {"mean": (k,), "scatter": (k, k), "difference": (k, k), "delta_values": (rank,)}
-    shapes |= {"level": (k,), "smooth": (4, k), "turn": (rank, k), "columns": (k, monitor.model_.patterns_.shape[1])}
+    shapes |= {"level": (k,), "smooth": (4, k), "turn": (rank, k), "columns": (k, n_columns)}
     checked = {name: checked_array(name, arrays, shapes[name]) for name in arrays}
     for name in ("weight", "pair_weight"):
         check_positive(name, scalars[name])
     check_positive("doubt", scalars["doubt"], zero=True)
-    n = monitor.calibration_.n_rows
+    n = calibration.n_rows
     weights = {name: float(scalars[name]) for name in ("weight", "pair_weight")}
     return Normal(
         Moments.of(checked, n, n, **weights),
-        monitor.slow_share,
+        slow_share,
         checked["delta_values"],
         **{name: checked.get(name) for name in ("turn", "level", "smooth", "columns")},
         follows=bool(scalars["follows"]),

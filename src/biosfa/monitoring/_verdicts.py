@@ -9,6 +9,7 @@ from biosfa.typing import BoolArray, Float64Array, IntArray
 
 NORMAL, MOVED, ABNORMAL, NO_DATA = "normal", "moved", "abnormal", "no data"
 VERDICTS = (NORMAL, MOVED, ABNORMAL, NO_DATA)
+ALARMS = (MOVED, ABNORMAL)
 
 # Persistence rules that are compared when a monitor is fitted: k of the last n rows.
 USUAL_RULES = ((1, 1), (2, 2), (2, 3), (3, 5), (3, 10), (5, 10))

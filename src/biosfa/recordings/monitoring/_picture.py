@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
-from biosfa.monitoring import SLOW_AND_REST
+from biosfa.monitoring import ALARMS, SLOW_AND_REST
 from biosfa.presentation.style import COLORS, figure, write_figure
 from biosfa.recordings._panels import dated_axis
 from biosfa.recordings.monitoring._trace import BY_SEVERITY, Trace
@@ -61,12 +61,11 @@ def _draw_statistic(axes: Axes, trace: Trace, number: int, name: str) -> None:
 
 
 def _draw_causes(axes: Axes, alarms: Alarms, names: Sequence[str]) -> None:
-    kinds = ("moved", "abnormal")
-    both = sum(alarms.causes[verdict] for verdict in kinds)
+    both = sum(alarms.causes[verdict] for verdict in ALARMS)
     order = np.argsort(-np.asarray(both), kind="stable")[:BARS]
     left = np.zeros(len(order))
-    n_alarms = max(1, sum(alarms.counts[verdict] for verdict in kinds))
-    for verdict in kinds:
+    n_alarms = max(1, sum(alarms.counts[verdict] for verdict in ALARMS))
+    for verdict in ALARMS:
         width = 100.0 * alarms.causes[verdict][order] / n_alarms
         axes.barh(range(len(order)), width, left=left, color=COLORS[verdict], label=verdict)
         left += width
@@ -74,5 +73,5 @@ def _draw_causes(axes: Axes, alarms: Alarms, names: Sequence[str]) -> None:
     axes.invert_yaxis()
     axes.set(xlabel="share of the alarms, %")
     axes.set_title("columns that contribute to the alarms", loc="left")
-    if not sum(alarms.counts[verdict] for verdict in kinds):
+    if not sum(alarms.counts[verdict] for verdict in ALARMS):
         axes.text(0.5, 0.5, "no alarms", transform=axes.transAxes, ha="center", color=COLORS["no data"])

@@ -1,0 +1,120 @@
+"""Follows a process: rows one by one or in chunks, and new operating points."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from biosfa.io import Chunk, Stream
+from biosfa.monitoring._calibration import Calibration
+from biosfa.monitoring._charts import previous_rows
+from biosfa.monitoring._fitted import Fitted
+from biosfa.monitoring._watch import Status, Watch, Watched
+
+
+class Following(Fitted):
+    """Gives a monitor :meth:`update`, :meth:`watch_chunk`, :meth:`end_episode` and :meth:`accept`."""
+
+    persistence: tuple[int, int]
+    forget: float | None
+    calibration_: Calibration
+    _watch: Watch | None = None
+
+    def update(self, x: ArrayLike) -> Status:
+        """Take the next row of a process that runs, and return its verdict.
+
+        The result is that of :meth:`verdicts` for all rows so far, in constant memory. With ``forget``, the monitor
+        also learns from normal rows, in blocks of ``forget / 20`` rows, at least 50. It never learns from a row in
+        alarm, nor from a block in which more than a fifth of the rows are.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            The next row. NaN means that a value is missing.
+
+        Returns
+        -------
+        Status
+        """
+        row = np.asarray(x, dtype=np.float64)
+        if row.shape != (getattr(self, "n_features_in_", None),):
+            check_is_fitted(self)
+            raise ValueError(f"x must have the shape ({self.n_features_in_},); got {row.shape}")
+        watch = self._watching()
+        status = watch.row(row)
+        self._normal = watch.normal
+        return status
+
+    def watch_chunk(self, chunk: Chunk) -> Watched:
+        """Take the next rows of a stream as :meth:`update` does.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            Rows that follow those of the last call.
+
+        Returns
+        -------
+        Watched
+        """
+        watch = self._watching()
+        found = watch.chunk(chunk)
+        self._normal = watch.normal
+        return found
+
+    def end_episode(self) -> Self:
+        """Say that the next row of :meth:`update` does not follow the last one."""
+        self._watching().end_episode()
+        return self
+
+    def _watching(self) -> Watch:
+        if self._watch is None:
+            check_is_fitted(self)
+            self._watch = Watch(
+                self.model_, self._normal, self.limits_, self.persistence, self.constant_columns_, self.forget
+            )
+        return self._watch
+
+    def accept(self, X: ArrayLike | Stream | None = None, *, since: int = 0, lengths: ArrayLike | None = None) -> Self:
+        """Make a new operating point normal.
+
+        The mean of normal operation becomes that of these rows. The rows also count in its covariances.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or Stream, optional
+            Rows at the new operating point. By default the rows that :meth:`update` has seen; the last 2,000 are kept.
+        since : int, default=0
+            Number of the first row at the new operating point: in X, or of the rows that :meth:`update` has seen.
+        lengths : array-like of int, optional
+            Number of rows of each episode in X.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If there are no such rows.
+
+        Warns
+        -----
+        ShortCalibrationWarning
+            If there are fewer rows than 20 correlation times of the slowest feature.
+        """
+        check_is_fitted(self)
+        if X is None:
+            Y, begins = self._watching().recent(since)
+        else:
+            features = self._read(X, lengths).features
+            Y, begins = features.now[since:], features.begins[since:]
+        previous = previous_rows(Y, begins, np.full(Y.shape[1], np.nan))
+        known = np.isfinite(Y).all(axis=1)
+        if not known.any():
+            raise ValueError(f"there are no rows since row {since}: give rows, or a smaller number")
+        self._normal = self._normal.at(Y[known], previous[known])
+        if self._watch is not None:
+            self._watch.normal = self._normal
+        return self
