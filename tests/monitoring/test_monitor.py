@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.linalg import eigh
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import biosfa
@@ -181,12 +182,31 @@ def test_short_training_data_are_a_warning_that_says_how_many_rows_would_do(norm
         ({"slow_share": 1.5}, "slow_share is a share"),
         ({"alarm_rate": 0.0}, "alarm_rate must be a positive number"),
         ({"persistence": (3, 2)}, "k must not be larger than n"),
+        ({"persistence": 3}, "persistence must be two whole numbers"),
+        ({"persistence": (0, 2)}, "k of persistence"),
         ({"forget": -1.0}, "forget must be a positive number"),
     ],
 )
 def test_parameters_that_make_no_sense(normal, parameters, message):
     with pytest.raises(ValueError, match=message):
         SlowFeatureMonitor(**parameters).fit(normal[:1000])
+
+
+@pytest.mark.parametrize("rule", [(11, 10), (0, 5), (1, 0), "3/10"])
+def test_a_persistence_rule_is_checked_wherever_it_is_used(monitor, normal, rule):
+    changed = clone(monitor, safe=False).fit(normal).set_params(persistence=rule)
+    for use in (changed.verdicts, lambda X: changed.update(X[0])):
+        with pytest.raises(ValueError, match="persistence"):
+            use(normal[:20])
+
+
+def test_a_persistence_rule_may_have_any_kind_of_whole_numbers(normal, tmp_path):
+    plain = SlowFeatureMonitor(persistence=(2, 5)).fit(normal)
+    for i, rule in enumerate(([2, 5], (np.int64(2), np.int32(5)))):
+        other = SlowFeatureMonitor(persistence=rule).fit(normal)
+        assert other.rules_ == plain.rules_
+        other.save(tmp_path / f"{i}")
+        assert biosfa.load(tmp_path / f"{i}").get_params()["persistence"] == (2, 5)
 
 
 def test_mistakes_change_nothing(normal, monitor):

@@ -143,6 +143,10 @@ def test_other_monitors(command, folder, monitor, tmp_path):
         (["fit", "-", "--out", "m"], "standard input can be read only once"),
         (["fit", "x.npy", "--persistence", "3-10", "--out", "m"], "is not of the form K/N"),
         (["fit", "x.npy", "--persistence", "11/10", "--out", "m"], "k must not be larger than n"),
+        (["fit", "x.npy", "--model", "sfa", "--out", "sfa"], "sfa is an input"),
+        (["check", "m", "x.npy", "--persistence", "11/10"], "k must not be larger than n"),
+        (["check", "m", "x.npy", "--persistence", "0/5"], "must be a whole number of at least 1"),
+        (["check", "m", "x.npy", "--persistence", "1/0"], "must be a whole number of at least 1"),
         (["check", "sfa", "x.npy"], "sfa holds SFA, not a monitor"),
         (["check", "x.npy", "x.npy"], "not a biosfa model"),
     ],
@@ -151,9 +155,32 @@ def test_mistakes_are_one_line(command, tmp_path, arguments, message):
     X = np.random.default_rng(0).standard_normal((100, 3))
     np.save(tmp_path / "x.npy", X)
     biosfa.SFA().fit(X).save(tmp_path / "sfa")
+    with pytest.warns(biosfa.ShortCalibrationWarning):
+        SlowFeatureMonitor().fit(X).save(tmp_path / "m")
+    before = (tmp_path / "sfa").read_bytes()
     printed = command("monitor", *arguments, cwd=tmp_path, code=1)
     assert message in printed.stderr
     assert len(printed.stderr.strip().splitlines()) == 1
+    assert (tmp_path / "sfa").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["alarms.csv", "statistics.csv"])
+@pytest.mark.parametrize("kind", ["input", "normal"])
+def test_a_check_does_not_replace_what_it_reads(command, folder, monitor, tmp_path, name, kind):
+    content = (folder / "noise.csv").read_bytes()
+    (tmp_path / name).write_bytes(content)
+    source = ([tmp_path / name], []) if kind == "input" else ([folder / "noise.csv"], ["--normal", tmp_path / name])
+    printed = command("monitor", "check", monitor, *source[0], *source[1], "--out", tmp_path, code=1)
+    assert f"{name} is an input" in printed.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == content
+
+
+def test_a_check_does_not_replace_its_monitor(command, folder, monitor, tmp_path):
+    (tmp_path / "report.html").write_bytes(monitor.read_bytes())
+    printed = command("monitor", "check", tmp_path / "report.html", folder / "noise.csv", "--out", tmp_path, code=1)
+    assert "report.html is an input" in printed.stderr
+    assert (tmp_path / "report.html").read_bytes() == monitor.read_bytes()
 
 
 @posix

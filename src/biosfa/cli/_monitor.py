@@ -84,7 +84,7 @@ def fit(
             forget=forget,
             model=None if model is None else slow_model(str(model)),
         )
-        work.fit(new, inputs, given, out)
+        work.fit(new, inputs, given, out, read=[] if model is None else [model])
         found = new.calibration_
         say(
             f"{out}: {len(new.delta_values_)} features of {new.n_features_in_} columns, {new.n_slow_} of them slow, "

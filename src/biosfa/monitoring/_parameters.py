@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.estimators import SFA, GraphSFA, NetworkEstimator
+from biosfa.monitoring._verdicts import checked_persistence
 from biosfa.validation import check_count, check_positive
 
 if TYPE_CHECKING:
@@ -23,10 +24,7 @@ def check_parameters(monitor: "SlowFeatureMonitor") -> None:
             raise ValueError(f"{name} is a share between 0 and 1; got {getattr(monitor, name)!r}")
     if monitor.forget is not None:
         check_positive("forget", monitor.forget)
-    k, n = monitor.persistence
-    check_count("n of persistence=(k, n)", n)
-    if not 1 <= check_count("k of persistence=(k, n)", k) <= n:
-        raise ValueError(f"persistence={monitor.persistence} means k of the last n rows: k must not be larger than n")
+    checked_persistence(monitor.persistence)
     if monitor.model is not None:
         if not isinstance(monitor.model, WATCHABLE):
             raise TypeError(f"model must be a fitted SFA or OnlineSFA; got {type(monitor.model).__name__}")

@@ -12,7 +12,7 @@ from biosfa.monitoring._charts import SLOW_AND_REST
 from biosfa.monitoring._normal import Normal
 from biosfa.monitoring._parameters import WATCHABLE, Watchable, check_parameters
 from biosfa.monitoring._training import Learned
-from biosfa.monitoring._verdicts import Rule
+from biosfa.monitoring._verdicts import Rule, checked_persistence
 from biosfa.typing import Arrays
 from biosfa.validation import check_positive, checked_array
 
@@ -27,7 +27,7 @@ def to_file(monitor: "SlowFeatureMonitor") -> Model:
     inner, normal = to_model(monitor.model_), monitor._normal
     parameters = {name: encode(value) for name, value in monitor.get_params(deep=False).items() if name != "model"}
     settings = {
-        "parameters": {**parameters, "persistence": list(monitor.persistence)},
+        "parameters": {**parameters, "persistence": list(checked_persistence(monitor.persistence))},
         "model": {"kind": inner.kind, "settings": inner.settings, "given": monitor.model is not None},
         "calibration": monitor.calibration_.to_json(),
         "rules": [list(rule) for rule in monitor.rules_],

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from biosfa.typing import BoolArray, Float64Array, IntArray
+from biosfa.validation import check_count
 
 NORMAL, MOVED, ABNORMAL, NO_DATA = "normal", "moved", "abnormal", "no data"
 VERDICTS = (NORMAL, MOVED, ABNORMAL, NO_DATA)
@@ -49,6 +50,24 @@ class Rule(NamedTuple):
     delay_half: float
 
 
+def checked_persistence(rule: object) -> tuple[int, int]:
+    """Return a persistence rule as two whole numbers (k, n).
+
+    Raises
+    ------
+    ValueError
+        If it is something else, or if k is larger than n.
+    """
+    try:
+        k, n = rule  # type: ignore[misc]
+    except (TypeError, ValueError):
+        raise ValueError(f"persistence must be two whole numbers (k, n); got {rule!r}") from None
+    k, n = check_count("k of persistence=(k, n)", k), check_count("n of persistence=(k, n)", n)
+    if k > n:
+        raise ValueError(f"persistence=({k}, {n}) means k of the last n rows: k must not be larger than n")
+    return k, n
+
+
 @dataclass
 class Persistence:
     """Applies a persistence rule row by row, with a memory of the last rows."""
@@ -60,7 +79,7 @@ class Persistence:
     @classmethod
     def begin(cls, rule: tuple[int, int], n_statistics: int) -> Self:
         """Return the rule (k, n) without a past."""
-        return cls(*rule, np.zeros((0, n_statistics), np.bool_))
+        return cls(*checked_persistence(rule), np.zeros((0, n_statistics), np.bool_))
 
     def apply(self, out: BoolArray) -> BoolArray:
         """Return which statistics count as out of their limits in the next rows."""
@@ -85,7 +104,7 @@ def codes(statistics: Float64Array, lasting: BoolArray, n_levels: int) -> IntArr
 def compared_rules(out: BoolArray, own: tuple[int, int], n_levels: int, rng: np.random.Generator) -> tuple[Rule, ...]:
     """Return what the usual rules and one's own do; ``out`` says what was out of its limit in normal operation."""
     found = []
-    for k, n in sorted({*USUAL_RULES, own}, key=lambda rule: (rule[1], rule[0])):
+    for k, n in sorted({*USUAL_RULES, checked_persistence(own)}, key=lambda rule: (rule[1], rule[0])):
         lasting = Persistence.begin((k, n), out.shape[1]).apply(out)
         alarm = np.asarray(np.any(lasting, axis=1))
         begun = np.count_nonzero(alarm & ~np.append(False, alarm[:-1]))

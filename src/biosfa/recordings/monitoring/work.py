@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
@@ -14,8 +14,8 @@ from biosfa.exceptions import InputError
 from biosfa.io import Chunk, Position, Stream, StreamOptions
 from biosfa.io.atomic import replace_file, writing
 from biosfa.io.tables import STDIN, create_table, live_input
-from biosfa.io.targets import check_target
-from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Peer, SlowFeatureMonitor, compare
+from biosfa.io.targets import check_target, refuse_inputs
+from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Peer, SlowFeatureMonitor, checked_persistence, compare
 from biosfa.presentation.progress import Progress
 from biosfa.recordings.monitoring._picture import draw
 from biosfa.recordings.monitoring._report import write_report
@@ -55,14 +55,19 @@ def load_monitor(path: str) -> SlowFeatureMonitor:
     return found
 
 
-def fit(monitor: SlowFeatureMonitor, inputs: list[str], given: Mapping[str, Any], out: Path) -> None:
-    """Fit a monitor to files, and write it. ``given`` has fields of StreamOptions."""
+def fit(
+    monitor: SlowFeatureMonitor, inputs: list[str], given: Mapping[str, Any], out: Path, *, read: Sequence[Path] = ()
+) -> None:
+    """Fit a monitor to files, and write it. ``given`` has fields of StreamOptions.
+
+    ``read`` are files that were read before, such as that of a model: they are not replaced, either.
+    """
     if inputs == [STDIN]:
         raise ValueError("standard input can be read only once, and a monitor reads its rows several times: use a file")
     model = monitor.model
     options = {"missing": "break", **given}
     stream = StreamOptions(**options).open(inputs) if model is None else stream_for(model, inputs, options)
-    check_target(out, stream.files())
+    check_target(out, [*read, *stream.files()])
     with writing(out), Progress("learn what is normal", total=None, unit="passes") as progress:
         before = [0.0, 0.0]  # passes that have ended, and the share of the present one
 
@@ -111,15 +116,16 @@ def check(
     """
     monitor = _opened(path, persistence)
     stream = stream_for(monitor.model_, inputs, given)
+    training = None if normal is None else stream_for(monitor.model_, normal, given)
     names = stream.feature_names
     checked = Checked(monitor)
+    if folder is not None:
+        _make(folder, statistics, [path, *stream.files(), *([] if training is None else training.files())])
     with ExitStack() as stack, Progress("check", total=None, unit="rows") as progress:
         table = None
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            target = folder / f"statistics.{statistics}"
-            check_target(target, [path, *stream.files()])
-            table = stack.enter_context(create_table(str(target), [*SLOW_AND_REST, "verdict"]))
+            target = str(folder / f"statistics.{statistics}")
+            table = stack.enter_context(create_table(target, [*SLOW_AND_REST, "verdict"]))
         for chunk in stream:
             numbers, _ = checked.take(chunk)
             if table is not None:
@@ -131,17 +137,33 @@ def check(
         replace_file(folder / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
         axis = (stream.reading.time or "time") if checked.trace.timed else "row"
         draw(checked.alarms, checked.trace, names, axis, folder / "statistics.png")
-        peers = {} if normal is None else compare_files(path, inputs, given, normal)
+        peers = {} if training is None else compare(load_monitor(path), training, stream)
         write_report(monitor, checked.alarms, names, folder / "statistics.png", peers, folder / "report.html")
     if checked.end.n_skipped or checked.end.n_broken:
         note(gaps(checked.end))
     return checked
 
 
+def _make(folder: Path, statistics: str, read: Sequence[str | Path]) -> None:
+    """Make the folder of the results of a check.
+
+    Raises
+    ------
+    OutputError
+        If a result cannot be written there, or if it would replace a file that the check reads.
+    """
+    targets = [folder / name for name in ("alarms.csv", f"statistics.{statistics}", "statistics.png", "report.html")]
+    for target in targets:
+        refuse_inputs(target, read)
+    folder.mkdir(parents=True, exist_ok=True)
+    for target in targets:
+        check_target(target)
+
+
 def _opened(path: str, persistence: tuple[int, int] | None) -> SlowFeatureMonitor:
     monitor = load_monitor(path)
     if persistence is not None:
-        monitor.set_params(persistence=persistence)
+        monitor.set_params(persistence=checked_persistence(persistence))
     return monitor
 
 
