@@ -128,6 +128,45 @@ def test_streams_and_frames_are_the_same_as_arrays(normal, monitor, tmp_path):
         named.statistics(frame.rename(columns={"level": "height"}))
 
 
+def test_streams_are_matched_by_the_names_of_columns(normal, tmp_path):
+    names = list(stirred_tank(1).columns)
+    frame = pd.DataFrame(normal, columns=names)
+    frame[names[::-1]].to_parquet(tmp_path / "turned.parquet")
+    named = SlowFeatureMonitor(n_delays=2).fit(frame)
+    turned = open_stream(tmp_path / "turned.parquet")
+    for use in (named.statistics, named.accept, SFA().fit(frame).transform_chunks):
+        with pytest.raises(ValueError, match="but the model was fitted to feed_flow"):
+            list(use(turned))
+    ordered = open_stream(tmp_path / "turned.parquet", columns=names)
+    np.testing.assert_array_equal(named.statistics(ordered), named.statistics(frame))
+    with pytest.raises(ValueError, match="in the order of the fit"):
+        named.statistics(open_stream(tmp_path / "turned.parquet", columns=names[::-1]))
+    of_a_twin = frame.rename(columns=lambda name: f"second_{name}")  # chosen columns may have other names
+    twin = open_stream(of_a_twin, columns=list(of_a_twin.columns))
+    np.testing.assert_array_equal(named.statistics(twin), named.statistics(frame))
+
+
+def test_columns_are_those_of_the_model(normal):
+    names = list(stirred_tank(1).columns)
+    frame = pd.DataFrame(normal, columns=names)
+    with pytest.raises(ValueError, match="but the model was fitted to feed_flow"):
+        SlowFeatureMonitor(model=SFA().fit(frame)).fit(frame[names[::-1]])
+
+
+def test_chunks_with_other_columns_are_refused(monitor, normal):
+    with pytest.raises(ValueError, match="the chunk has 5 columns, but 12 are needed"):
+        monitor.watch_chunk(next(iter(open_stream(normal[:10, :5]))))
+
+
+def test_names_and_reading_are_those_of_the_monitor(normal, tmp_path):
+    frame = pd.DataFrame(normal, columns=stirred_tank(1).columns).assign(t=np.arange(len(normal)))
+    monitor = SlowFeatureMonitor(model=SFA().fit(normal)).fit(open_stream(frame, time="t", missing="break"))
+    monitor.save(tmp_path / "m")
+    loaded = biosfa.load(tmp_path / "m")
+    assert loaded.feature_names_in_.tolist() == list(frame.columns[:-1])
+    assert loaded.reading_.time == "t"
+
+
 def test_a_saved_monitor_is_the_same(normal, tmp_path):
     frame = pd.DataFrame(normal, columns=stirred_tank(1).columns).assign(constant=7.0)
     monitor = SlowFeatureMonitor(n_delays=2, persistence=(2, 5), family=True, forget=1000).fit(frame)

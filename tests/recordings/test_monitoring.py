@@ -104,6 +104,14 @@ def test_columns_are_matched_by_name(command, folder, monitor, tmp_path):
     assert "no column 'level'" in printed.stderr
 
 
+def test_alarms_are_printed_with_the_names_of_the_input(command, folder, tmp_path):
+    np.save(tmp_path / "normal.npy", pd.read_csv(folder / "normal.csv").iloc[:, 1:])
+    command("monitor", "fit", tmp_path / "normal.npy", "--out", tmp_path / "m")
+    pd.read_csv(folder / "noise.csv").iloc[:, 1:].to_csv(tmp_path / "noise.csv", index=False)
+    printed = command("monitor", "check", tmp_path / "m", tmp_path / "noise.csv", "--out", tmp_path / "o", code=3)
+    assert "jacket_temperature" in printed.stdout
+
+
 def test_gaps_in_time_have_no_statistics_that_need_the_row_before(command, folder, monitor, tmp_path):
     frame = pd.read_csv(folder / "noise.csv").drop(index=range(300, 320))
     frame.to_csv(tmp_path / "gap.csv", index=False)
@@ -147,6 +155,8 @@ def test_other_monitors(command, folder, monitor, tmp_path):
         (["check", "m", "x.npy", "--persistence", "11/10"], "k must not be larger than n"),
         (["check", "m", "x.npy", "--persistence", "0/5"], "must be a whole number of at least 1"),
         (["check", "m", "x.npy", "--persistence", "1/0"], "must be a whole number of at least 1"),
+        (["check", "m", "-", "--out", "o"], "--out and --normal are for files"),
+        (["check", "m", "-", "--normal", "x.npy"], "--out and --normal are for files"),
         (["check", "sfa", "x.npy"], "sfa holds SFA, not a monitor"),
         (["check", "x.npy", "x.npy"], "not a biosfa model"),
     ],

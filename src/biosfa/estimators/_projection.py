@@ -4,11 +4,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from biosfa.io import Chunk, Stream
 from biosfa.kernels.precision import precision_for
 from biosfa.signal import Plan, SignalPath
 from biosfa.typing import BoolArray, Float64Array, FloatArray
+from biosfa.wording import listed
 
 if TYPE_CHECKING:
     from biosfa.estimators._base import SlowFeatureEstimator
@@ -57,10 +59,22 @@ class Projection:
         return Y
 
 
-def check_columns(estimator: "SlowFeatureEstimator", stream: Stream) -> None:
-    """Raise ValueError if a stream does not have the number of columns that a model was fitted to."""
+def check_columns(estimator: BaseEstimator, stream: Stream) -> None:
+    """Raise ValueError if a stream does not have the columns that a model was fitted to.
+
+    If both have names, these must be the same, in the same order. But columns that were chosen for the stream may have
+    other names.
+    """
     if stream.n_features != estimator.n_features_in_:
         raise ValueError(
             f"the stream has {stream.n_features} columns, but the model was fitted to {estimator.n_features_in_}: "
             "choose columns (--columns), or name the columns of time and episodes (--time, --episodes)"
+        )
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", [])]
+    if not (names and stream.named) or stream.feature_names == names:
+        return
+    if not stream.chosen or sorted(stream.feature_names) == sorted(names):
+        raise ValueError(
+            f"the stream has the columns {listed(stream.feature_names)}, but the model was fitted to {listed(names)}: "
+            "open the stream with columns= (--columns), in the order of the fit"
         )

@@ -59,6 +59,8 @@ class Following(Fitted):
         Watched
         """
         watch = self._watching()
+        if chunk.samples.shape[1] != self.n_features_in_:
+            raise ValueError(f"the chunk has {chunk.samples.shape[1]} columns, but {self.n_features_in_} are needed")
         found = watch.chunk(chunk)
         self._normal = watch.normal
         return found

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa.estimators import SlowFeatureEstimator, load_as, reading_of
+from biosfa.estimators import SlowFeatureEstimator, load_as
 from biosfa.io import Reading, Stream
 from biosfa.io.model_file import Model, write_model
 from biosfa.monitoring._explaining import Explaining
@@ -96,7 +96,10 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
 
     _may_be_nan: ClassVar[tuple[str, ...]] = ()  # arrays of a model file
 
+    missing = "break"  # rows with missing values end episodes, for the command
+
     rules_: tuple[Rule, ...]
+    _reading: Reading
 
     def __init__(
         self,
@@ -134,7 +137,8 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
     @property
     def reading_(self) -> Reading:
         """How the stream of ``fit`` was divided into episodes."""
-        return reading_of(self.model_)
+        check_is_fitted(self)
+        return self._reading
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "limits_")
@@ -168,7 +172,8 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
         """
         with unchanged_on_error(self):
             check_parameters(self)
-            self._take(learned(self, opened(self, X, lengths, reset=True)))
+            stream = opened(self, X, lengths, reset=True)
+            self._take(learned(self, stream), stream.reading)
         return self
 
     def statistics(self, X: ArrayLike | Stream, *, lengths: ArrayLike | None = None) -> Float64Array:
@@ -238,8 +243,9 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
             raise TypeError(f"{path} holds {model.kind}: its parameters cannot be replaced while loading")
         return from_file(cls, path, model)
 
-    def _take(self, learned: Learned) -> None:
+    def _take(self, learned: Learned, reading: Reading) -> None:
         """Use what was learned, and begin a new stream."""
+        self._reading = reading
         self.model_, self.limits_, self.calibration_, self.rules_, self.constant_columns_, self._normal = learned
         self._watch, self._attribution = None, None
 

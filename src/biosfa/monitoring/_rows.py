@@ -26,7 +26,8 @@ def opened(
         if lengths is not None:
             raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
         if not reset:
-            check_columns(monitor.model_, X)
+            for fitted in (monitor, monitor.model_):
+                check_columns(fitted, X)
             return X
         monitor.n_features_in_ = X.n_features
         monitor.__dict__.pop("feature_names_in_", None)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from biosfa.estimators import decode, encode, load_model, to_model
+from biosfa.io import Reading
 from biosfa.io.model_file import Model
 from biosfa.kernels.exact import Moments
 from biosfa.monitoring._calibration import Calibration
@@ -29,6 +30,8 @@ def to_file(monitor: "SlowFeatureMonitor") -> Model:
     settings = {
         "parameters": {**parameters, "persistence": list(checked_persistence(monitor.persistence))},
         "model": {"kind": inner.kind, "settings": inner.settings, "given": monitor.model is not None},
+        "feature_names_in": [str(name) for name in getattr(monitor, "feature_names_in_", [])],
+        "reading": monitor.reading_.to_json(),
         "calibration": monitor.calibration_.to_json(),
         "rules": [list(rule) for rule in monitor.rules_],
         "constant_columns": list(monitor.constant_columns_.items()),
@@ -57,8 +60,10 @@ def from_file(kind: type[Monitor], path: str, model: Model) -> Monitor:
     monitor = kind(**{**parameters, "persistence": (k, n), "model": given})
     check_parameters(monitor)
     monitor.n_features_in_ = inner.n_features_in_
-    if hasattr(inner, "feature_names_in_"):
-        monitor.feature_names_in_ = inner.feature_names_in_
+    if settings["feature_names_in"]:
+        monitor.feature_names_in_ = np.asarray(settings["feature_names_in"], dtype=object)
+        if monitor.feature_names_in_.shape != (monitor.n_features_in_,):
+            raise ValueError("the number of column names differs from the number of columns")
     calibration = Calibration.from_json(settings["calibration"])
     constants = {int(column): float(value) for column, value in settings["constant_columns"]}
     if not set(constants) <= set(range(inner.n_features_in_)):
@@ -71,7 +76,7 @@ def from_file(kind: type[Monitor], path: str, model: Model) -> Monitor:
         constants=constants,
         normal=_normal_of(inner, calibration, monitor.slow_share, settings["normal"], _part(model, "normal.")),
     )
-    monitor._take(found)
+    monitor._take(found, Reading.from_json(settings["reading"]))
     return monitor
 
 

@@ -58,11 +58,9 @@ def checked_persistence(rule: object) -> tuple[int, int]:
     ValueError
         If it is something else, or if k is larger than n.
     """
-    try:
-        k, n = rule  # type: ignore[misc]
-    except (TypeError, ValueError):
-        raise ValueError(f"persistence must be two whole numbers (k, n); got {rule!r}") from None
-    k, n = check_count("k of persistence=(k, n)", k), check_count("n of persistence=(k, n)", n)
+    if not (isinstance(rule, tuple | list) and len(rule) == 2):
+        raise ValueError(f"persistence must be two whole numbers (k, n); got {rule!r}")
+    k, n = (check_count(f"{name} of persistence=(k, n)", value) for name, value in zip("kn", rule, strict=True))
     if k > n:
         raise ValueError(f"persistence=({k}, {n}) means k of the last n rows: k must not be larger than n")
     return k, n

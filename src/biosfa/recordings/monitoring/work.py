@@ -84,8 +84,9 @@ def fit(
 class Checked:
     """What a check has found."""
 
-    def __init__(self, monitor: SlowFeatureMonitor) -> None:
+    def __init__(self, monitor: SlowFeatureMonitor, names: list[str]) -> None:
         self.monitor = monitor
+        self.names = names  # of the columns
         self.alarms = Alarms(monitor.limits_, monitor.n_features_in_)
         self.trace = Trace(monitor.limits_)
         self.end = Position()
@@ -115,10 +116,10 @@ def check(
     ``normal`` are the files of normal operation: with them, the report has other monitors, too.
     """
     monitor = _opened(path, persistence)
-    stream = stream_for(monitor.model_, inputs, given)
-    training = None if normal is None else stream_for(monitor.model_, normal, given)
+    stream = stream_for(monitor, inputs, given)
+    training = None if normal is None else stream_for(monitor, normal, given)
     names = stream.feature_names
-    checked = Checked(monitor)
+    checked = Checked(monitor, names)
     if folder is not None:
         _make(folder, statistics, [path, *stream.files(), *([] if training is None else training.files())])
     with ExitStack() as stack, Progress("check", total=None, unit="rows") as progress:
@@ -177,14 +178,14 @@ def watch(
 ) -> Checked:
     """Read lines until they end, and write one line of JSON per alarm, as soon as it begins."""
     monitor = _opened(path, persistence)
-    stream = stream_for(monitor.model_, live_input(descriptor, given.get("header")), given)
-    names, checked = stream.feature_names, Checked(monitor)
+    stream = stream_for(monitor, live_input(descriptor, given.get("header")), given)
+    checked = Checked(monitor, stream.feature_names)
     for chunk in stream:
         numbers, begun = checked.take(chunk)
         offset = checked.alarms.n_rows - len(numbers)
         for alarm in begun:
             statistics = dict(zip(SLOW_AND_REST, numbers[alarm.first - offset], strict=False))
-            target.write(json.dumps(described(alarm, statistics, monitor, names), ensure_ascii=False) + "\n")
+            target.write(json.dumps(described(alarm, statistics, monitor, checked.names), ensure_ascii=False) + "\n")
         if begun:
             target.flush()
     return checked
@@ -212,7 +213,7 @@ def _number(value: float) -> float | str | None:
 def accept(path: str, inputs: list[str], given: Mapping[str, Any], out: Path, since: str | None) -> int:
     """Make rows of files normal, write the monitor, and return the number of rows. ``since`` is a row or a time."""
     monitor = load_monitor(path)
-    stream = stream_for(monitor.model_, inputs, given)
+    stream = stream_for(monitor, inputs, given)
     check_target(out, stream.files())
     first = 0 if since is None else _row_of(stream, since)
     n_rows = sum(chunk.n_rows for chunk in stream)
@@ -245,5 +246,5 @@ def _row_of(stream: Stream, since: str) -> int:
 def compare_files(path: str, inputs: list[str], given: Mapping[str, Any], normal: list[str]) -> dict[str, Peer]:
     """Return which rows of files a monitor and other monitors find out of their limits."""
     monitor = load_monitor(path)
-    rows, training = (stream_for(monitor.model_, files, given) for files in (inputs, normal))
+    rows, training = (stream_for(monitor, files, given) for files in (inputs, normal))
     return compare(monitor, training, rows)
