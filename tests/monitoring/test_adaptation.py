@@ -63,6 +63,27 @@ def test_an_accepted_operating_point_is_normal_and_faults_are_still_found(normal
     assert (monitor.verdicts(normal[:500]) != "normal").mean() > 0.9  # the old point is no longer normal
 
 
+@pytest.mark.parametrize("given", [True, False])
+def test_constant_columns_are_accepted_too(normal, given):
+    """A set point of 320 that is logged as a column, one of 7 that stays, and one that is no longer constant."""
+    moved = stirred_tank(4000, fault="set_point", start=0, random_state=3).samples
+    jitter = np.random.default_rng(0).standard_normal(len(moved))
+    monitor = SlowFeatureMonitor(n_delays=2).fit(
+        np.column_stack([normal, np.tile([320.0, 7.0, 1.0], (len(normal), 1))])
+    )
+    X = np.column_stack([moved, np.tile([323.0, 7.0], (len(moved), 1)), jitter])
+    for x in X[:2000]:
+        monitor.update(x)
+    monitor.accept(*([X[:2000]] if given else []), since=600)
+    assert monitor.constant_columns_ == {12: 323.0, 13: 7.0}
+    for verdicts in (monitor.verdicts(X[2000:]), np.array([monitor.update(x).verdict for x in X[2000:3000]])):
+        assert (verdicts == "normal").mean() > 0.9
+    back = X[2000:2010].copy()
+    back[:, 12] = 320.0
+    assert set(monitor.verdicts(back)) == {"abnormal"}
+    assert monitor.update(back[0]).verdict == "abnormal"
+
+
 def test_rows_of_update_can_be_accepted(normal):
     moved = stirred_tank(1800, fault="set_point", random_state=3).samples[200:]
     updated, given = (SlowFeatureMonitor(n_delays=2).fit(normal) for _ in range(2))

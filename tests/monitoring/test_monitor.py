@@ -79,6 +79,34 @@ def test_rows_without_data_and_after_gaps(monitor):
     np.testing.assert_array_equal(episodes, np.delete(found, 20, axis=0))
 
 
+@pytest.mark.parametrize("value", [1e160, 1e200, -1.7e308])
+@pytest.mark.parametrize("parameters", [{}, {"n_delays": 2}, {"expansion": "quadratic"}])
+def test_a_wild_value_is_out_of_its_limit_and_is_named(normal, parameters, value):
+    mean, deviation = normal.mean(axis=0), normal.std(axis=0)
+    monitor = SlowFeatureMonitor(**parameters).fit((normal - mean) / deviation)
+    X = (stirred_tank(60, random_state=1).samples - mean) / deviation
+    whole = monitor.statistics(X)
+    X[50, 3] = value
+    X[52:54, 3] = value  # two rows, which do not differ
+    found = monitor.statistics(X)
+    assert (found[50] > 1e100).all()
+    assert monitor.verdicts(X)[50] == "abnormal"
+    assert set(monitor.verdicts(X)[52:54]) <= {"moved", "abnormal"}
+    assert monitor.predict(X)[50] == -1
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(whole))
+    np.testing.assert_array_equal(found[:50], whole[:50])
+    np.testing.assert_array_equal(found[58:], whole[58:])
+    assert [monitor.update(x).verdict for x in X] == monitor.verdicts(X).tolist()
+    if "expansion" not in parameters:  # there all that is left of the value is infinity
+        assert monitor.causes(X)[50].argmax() == 3
+
+
+def test_a_wild_value_is_out_of_the_limits_of_other_monitors(normal, monitor):
+    X = stirred_tank(60, random_state=1).samples.copy()
+    X[50, 3] = 1e200
+    assert all(peer.alarms[50] for peer in compare(monitor, normal, X).values())
+
+
 def test_rows_one_by_one_and_in_chunks_give_the_same(normal):
     X = stirred_tank(400, fault="noise", start=200, random_state=3).samples.copy()
     X[150:153, 2] = np.nan
@@ -93,6 +121,17 @@ def test_rows_one_by_one_and_in_chunks_give_the_same(normal):
         chunks = [other.watch_chunk(chunk) for chunk in open_stream(X, missing="break", chunk_size=37)]
         assert np.concatenate([chunk.verdicts for chunk in chunks]).tolist() == monitor.verdicts(X).tolist()
         np.testing.assert_allclose(np.concatenate([chunk.causes for chunk in chunks]), other.causes(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("n_delays", [1, 2])
+def test_a_row_after_a_chunk_that_ends_with_a_missing_row(normal, n_delays):
+    X = stirred_tank(20, random_state=1).samples.copy()
+    X[10] = np.nan
+    monitor = SlowFeatureMonitor(n_delays=n_delays).fit(normal)
+    (chunk,) = open_stream(X[:11], missing="break")
+    monitor.watch_chunk(chunk)
+    found = [monitor.update(x).statistics for x in X[11:]]
+    np.testing.assert_allclose(found, monitor.statistics(X)[11:], rtol=1e-9)
 
 
 def test_the_end_of_an_episode_hides_the_row_before(monitor, normal):
@@ -196,6 +235,18 @@ def test_a_constant_column_that_moves_is_named(normal):
     assert [monitor.update(row).verdict for row in rows][12] == "abnormal"
 
 
+@pytest.mark.parametrize(("training", "rows"), [("float64", "float32"), ("float32", "float64")])
+def test_a_constant_is_the_same_in_any_precision(normal, training, rows):
+    X = np.column_stack([normal, np.full(len(normal), 0.1)])
+    monitor = SlowFeatureMonitor().fit(X.astype(training))
+    assert monitor.constant_columns_ == {12: 0.1}
+    other = X[:300].astype(rows)
+    assert not np.isinf(monitor.statistics(other)).any()
+    assert not any(np.isinf(monitor.update(x).statistics).any() for x in other)
+    other[:, 12] = np.nextafter(other[:, 12], 1) if rows == "float32" else 0.1 + 1e-8
+    assert np.isinf(monitor.statistics(other)[:, 1]).all()
+
+
 def test_columns_that_depend_on_others_are_a_warning(normal):
     with pytest.warns(RankDeficiencyWarning, match="linear combinations"):
         SlowFeatureMonitor().fit(np.column_stack([normal, normal[:, 0] + normal[:, 1]]))
@@ -255,6 +306,9 @@ def test_mistakes_change_nothing(normal, monitor):
     assert fitted.n_features_in_ == 12
     with pytest.raises(ValueError, match=r"x must have the shape \(12,\)"):
         fitted.update(np.zeros(3))
+    with pytest.raises(ValueError, match="x has infinity in column 3"):
+        fitted.update([*normal[0, :3], np.inf, *normal[0, 4:]])
+    assert fitted.update(normal[0]).row == 0
 
 
 def test_the_interface_of_outlier_detectors(normal, monitor):

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from biosfa.io import Chunk, Stream
 from biosfa.kernels.precision import precision_for
 from biosfa.signal import Plan, SignalPath
-from biosfa.typing import BoolArray, Float64Array, FloatArray
+from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.wording import listed
 
 if TYPE_CHECKING:
@@ -32,10 +32,16 @@ class Projection:
 
     def features(self, chunk: Chunk) -> FloatArray:
         """Return one row of features per row of a chunk that follows the last chunk; NaN where there is no feature."""
-        plan, n_past = self._follow(chunk)
-        Y = np.full((chunk.n_rows, len(self.components)), np.nan, chunk.samples.dtype)
-        Y[chunk.rows if plan.index is None else chunk.rows[plan.index - n_past]] = self.project(plan)
+        Y, _ = self.placed(chunk)
         return Y
+
+    def placed(self, chunk: Chunk) -> tuple[FloatArray, IntArray]:
+        """Return the same as :meth:`features`, and the numbers of the rows that have features."""
+        plan, n_past = self._follow(chunk)
+        rows = chunk.rows if plan.index is None else chunk.rows[plan.index - n_past]
+        Y = np.full((chunk.n_rows, len(self.components)), np.nan, chunk.samples.dtype)
+        Y[rows] = self.project(plan)
+        return Y, rows
 
     def found(self, chunk: Chunk) -> tuple[FloatArray, BoolArray]:
         """Return the features of the rows of a chunk that have any, and which of them begin an episode."""

@@ -12,6 +12,7 @@ from biosfa.exceptions import ShortCalibrationWarning
 from biosfa.io import Chunk, Stream
 from biosfa.monitoring._detectors import Detector, Method
 from biosfa.monitoring._limits import BEYOND, correlation_time
+from biosfa.monitoring._reading import as_decimal
 from biosfa.typing import Float64Array
 from biosfa.wording import counted
 
@@ -73,17 +74,20 @@ class Calibration:
 def survey(stream: Stream, detector: Detector) -> Survey:
     """Read the stream once, and return what it is like; ``detector`` computes the features."""
     n_rows, constants = 0, ConstantColumns()
+    kind: type[np.floating[Any]] = np.float64
     features, starts = [], []
     for chunk in stream:
         if len(chunk.samples):
             constants.add(chunk.samples)
+            kind = chunk.samples.dtype.type
         if n_rows < TIMED_ROWS:
             seen = detector.features(chunk)
             features.append(seen.now[:, detector.charts.levels[0] > 0.0])
             starts.append(seen.begins)
         n_rows += chunk.n_rows
     time = correlation_time(np.concatenate(features), np.concatenate(starts))
-    return Survey(n_rows, constants.values or {}, time)
+    values = {column: as_decimal(kind(value)) for column, value in (constants.values or {}).items()}
+    return Survey(n_rows, values, time)
 
 
 def blocks_for(n_rows: int, correlation_time: float) -> int:

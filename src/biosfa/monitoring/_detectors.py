@@ -16,8 +16,25 @@ from biosfa.typing import BoolArray, Float64Array
 
 Part = TypeVar("Part")
 
+# Larger features are not told apart: with the largest weight of a chart, their squares are still finite.
+WILDEST = 1e70
 # Share of the variance that the principal components of a monitor by PCA keep.
 KEPT_VARIANCE = 0.9
+
+
+def tamed(Y: Float64Array) -> Float64Array:
+    """Return features of rows. Where values of the input are so wild that squares overflow, features are scaled down.
+
+    So every statistic of such a row is finite, and far beyond its limit.
+    """
+    wild = ~(np.abs(Y).max(axis=1, initial=0.0) <= WILDEST)
+    if not wild.any():
+        return Y
+    with np.errstate(invalid="ignore"):  # infinity that is divided by infinity
+        scaled = WILDEST * (Y[wild] / np.abs(Y[wild]).max(axis=1, keepdims=True))
+    tame = Y.copy()
+    tame[wild] = np.nan_to_num(scaled, nan=WILDEST)
+    return tame
 
 
 class Features(NamedTuple):
@@ -46,7 +63,10 @@ class Detector:
 
     def features(self, chunk: Chunk) -> Features:
         """Return features of the rows that follow the last chunk."""
-        Y = self.projection.features(chunk).astype(np.float64, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            features, rows = self.projection.placed(chunk)
+        Y = features.astype(np.float64, copy=False)
+        Y[rows] = tamed(Y[rows])
         begins = np.zeros(len(Y), np.bool_)
         begins[chunk.rows[chunk.starts]] = True
         found = Features(Y, previous_rows(Y, begins, self.last), begins)

@@ -10,7 +10,10 @@ from biosfa.io import Chunk, Stream
 from biosfa.monitoring._calibration import Calibration
 from biosfa.monitoring._charts import previous_rows
 from biosfa.monitoring._fitted import Fitted
+from biosfa.monitoring._reading import constants_of
 from biosfa.monitoring._watch import Status, Watch, Watched
+from biosfa.typing import FloatArray
+from biosfa.validation import FLOATS
 
 
 class Following(Fitted):
@@ -37,10 +40,15 @@ class Following(Fitted):
         -------
         Status
         """
-        row = np.asarray(x, dtype=np.float64)
+        row: FloatArray = np.asarray(x)
+        if row.dtype not in FLOATS:
+            row = row.astype(np.float64)
         if row.shape != (getattr(self, "n_features_in_", None),):
             check_is_fitted(self)
             raise ValueError(f"x must have the shape ({self.n_features_in_},); got {row.shape}")
+        infinite = np.flatnonzero(np.isinf(row))
+        if len(infinite):
+            raise ValueError(f"x has infinity in column {infinite[0]}: NaN means that a value is missing")
         watch = self._watching()
         status = watch.row(row)
         self._normal = watch.normal
@@ -81,7 +89,9 @@ class Following(Fitted):
     def accept(self, X: ArrayLike | Stream | None = None, *, since: int = 0, lengths: ArrayLike | None = None) -> Self:
         """Make a new operating point normal.
 
-        The mean of normal operation becomes that of these rows. The rows also count in its covariances.
+        The mean of normal operation becomes that of these rows. The rows also count in its covariances. A column that
+        was constant in normal operation takes the value that it has in these rows; if it varies in them, it is no
+        longer watched.
 
         Parameters
         ----------
@@ -107,16 +117,19 @@ class Following(Fitted):
             If there are fewer rows than 20 correlation times of the slowest feature.
         """
         check_is_fitted(self)
+        if since < 0:
+            raise ValueError(f"since must be the number of a row, from 0; got {since}")
         if X is None:
-            Y, begins = self._watching().recent(since)
+            Y, begins, held = self._watching().recent(since)
         else:
-            features = self._read(X, lengths).features
-            Y, begins = features.now[since:], features.begins[since:]
+            read = self._read(X, lengths)
+            Y, begins, held = read.features.now[since:], read.features.begins[since:], read.held[since:]
         previous = previous_rows(Y, begins, np.full(Y.shape[1], np.nan))
         known = np.isfinite(Y).all(axis=1)
         if not known.any():
             raise ValueError(f"there are no rows since row {since}: give rows, or a smaller number")
         self._normal = self._normal.at(Y[known], previous[known])
+        self.constant_columns_ = constants_of(held[known], self.constant_columns_)
         if self._watch is not None:
-            self._watch.normal = self._normal
+            self._watch.accept(self._normal, self.constant_columns_)
         return self

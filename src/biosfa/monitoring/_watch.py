@@ -1,7 +1,7 @@
 """Watches rows as they come: statistics, verdicts, and what is learned from them."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from biosfa.estimators import Projection, SlowFeatureEstimator
 from biosfa.io import Chunk
 from biosfa.monitoring._calibration import rows_of
 from biosfa.monitoring._columns import Attribution
-from biosfa.monitoring._detectors import Detector, Features
+from biosfa.monitoring._detectors import WILDEST, Detector, Features, tamed
 from biosfa.monitoring._normal import Normal
-from biosfa.monitoring._reading import NO_ROWS, Moved, Read
+from biosfa.monitoring._reading import Read
 from biosfa.monitoring._verdicts import VERDICTS, Persistence, codes
 from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
 
@@ -71,24 +71,35 @@ class Watched(NamedTuple):
 
 @dataclass
 class Recent:
-    """Features of the last rows, and which of them begin an episode, for :meth:`SlowFeatureMonitor.accept`."""
+    """The last rows, for :meth:`SlowFeatureMonitor.accept`."""
 
     features: Float64Array
-    begins: BoolArray
+    begins: BoolArray  # which begin an episode
+    held: FloatArray  # values of constant columns
 
-    def add(self, n_rows: int, Y: Float64Array, begins: BoolArray) -> None:
+    @classmethod
+    def of(cls, n_features: int, n_constants: int) -> Self:
+        """Return memory that is empty."""
+        held = np.full((RECENT_ROWS, n_constants), np.nan)
+        return cls(np.full((RECENT_ROWS, n_features), np.nan), np.zeros(RECENT_ROWS, np.bool_), held)
+
+    def add(self, n_rows: int, read: Read) -> None:
         """Add rows, of which the first has the number ``n_rows``. The oldest rows are dropped."""
+        if self.held.dtype != read.held.dtype:
+            self.held = self.held.astype(read.held.dtype)
+        Y, begins, held = read.features.now, read.features.begins, read.held
         size = len(self.features)
         if len(Y) == 1:
-            self.features[n_rows % size], self.begins[n_rows % size] = Y[0], begins[0]
+            place = n_rows % size
+            self.features[place], self.begins[place], self.held[place] = Y[0], begins[0], held[0]
             return
         places = (n_rows + np.arange(len(Y)))[-size:] % size
-        self.features[places], self.begins[places] = Y[-size:], begins[-size:]
+        self.features[places], self.begins[places], self.held[places] = Y[-size:], begins[-size:], held[-size:]
 
-    def between(self, first: int, end: int) -> tuple[Float64Array, BoolArray]:
+    def between(self, first: int, end: int) -> tuple[Float64Array, BoolArray, FloatArray]:
         """Return the rows from the number ``first`` to ``end``, as far as they are kept."""
         places = np.arange(max(first, end - len(self.features)), end) % len(self.features)
-        return self.features[places], self.begins[places]
+        return self.features[places], self.begins[places], self.held[places]
 
 
 class Watch:
@@ -115,8 +126,14 @@ class Watch:
         n_features = len(normal.moments.mean)
         self._persistence = Persistence.begin(persistence, len(limits))
         self._open = False  # whether the next row follows the last one
-        self._recent = Recent(np.full((RECENT_ROWS, n_features), np.nan), np.zeros(RECENT_ROWS, np.bool_))
+        self._recent = Recent.of(n_features, len(constants))
         self._gathered: list[tuple[Features, BoolArray]] = []  # rows of the present block, and which were in alarm
+
+    def accept(self, normal: Normal, constants: dict[int, float]) -> None:
+        """Change what is normal. Constant columns have other values, or are no longer watched."""
+        still = [i for i, column in enumerate(self.constants) if column in constants]
+        self._recent.held = self._recent.held[:, still]
+        self.normal, self.constants = normal, constants
 
     def end_episode(self) -> None:
         """Say that the next row does not follow the last one."""
@@ -126,14 +143,15 @@ class Watch:
     def row(self, x: FloatArray) -> Status:
         """Take one row."""
         begins = np.array([not self._open])
-        if np.isnan(x.sum()):
+        if np.isnan(x).any():
             self.end_episode()
             nothing = self._detector.last[None]
-            read = Read.of(Features(nothing, nothing, begins), Moved(NO_ROWS, NO_ROWS), self.normal)
+            held = np.full((1, len(self.constants)), np.nan)
+            read = Read.of(Features(nothing, nothing, begins), held, self.normal, self.constants)
         else:
             self._open = True
             features = Features(self._features_of_row(x), self._detector.last[None], begins)
-            read = Read.of(features, Moved.among(x[None], self.constants), self.normal)
+            read = Read.of(features, x[None, list(self.constants)], self.normal, self.constants)
             self._detector.last = features.now[0]
         code = self._judged(read)[0]
         return Status(self.n_rows - 1, VERDICTS[code], read.statistics[0])
@@ -143,14 +161,14 @@ class Watch:
         projection = self._detector.projection
         signal, mean, components = projection.signal, projection.mean, projection.components
         if signal.is_identity:
-            return np.asarray(components @ (x - mean))[None]
+            return _features(components, x - mean)
         rows = np.concatenate([signal.history[1 - self._n_delays :], signal.reduce(x[None])])
         if self._n_delays > 1:
             signal.history = np.concatenate([signal.history[-self._n_delays :], rows[-1:]])[-self._n_delays :]
         if len(rows) < self._n_delays:
             return np.full((1, len(components)), np.nan)
         expanded = signal.expand(rows[-self._n_delays :][::-1].reshape(1, -1))[0]
-        return np.asarray(components @ (expanded - mean))[None]
+        return _features(components, expanded - mean)
 
     def chunk(self, chunk: Chunk) -> Watched:
         """Take the next rows of a stream."""
@@ -168,14 +186,17 @@ class Watch:
         causes = self._attribution.causes(self.normal, read, self.limits)
         if not chunk.n_rows:
             return Watched(read.statistics, np.empty(0, NAMES.dtype), causes)
+        verdicts = NAMES[self._judged(read)]
         self._open = chunk.kept is None or bool(chunk.kept[-1])
-        return Watched(read.statistics, NAMES[self._judged(read)], causes)
+        if not self._open:
+            self.end_episode()
+        return Watched(read.statistics, verdicts, causes)
 
     def _judged(self, read: Read) -> IntArray:
         """Return the verdicts of the next rows, and learn from them."""
         out = read.statistics > self.limits
         found = codes(read.statistics, self._persistence.apply(out), len(self.normal.charts.levels))
-        self._recent.add(self.n_rows, read.features.now, read.features.begins)
+        self._recent.add(self.n_rows, read)
         self.n_rows += len(out)
         if self._memory is not None and self._block is not None:
             self._gathered.append((read.features, (found != 0) | out.any(axis=1)))
@@ -193,6 +214,13 @@ class Watch:
         if self.normal.follows and usable.any() and alarmed[known].mean() <= LEARNED_ALARMS:
             self.normal = self.normal.following(Y[usable], previous[usable], memory)
 
-    def recent(self, since: int) -> tuple[Float64Array, BoolArray]:
-        """Return features of the last rows from ``since`` on, and which begin an episode."""
+    def recent(self, since: int) -> tuple[Float64Array, BoolArray, FloatArray]:
+        """Return what is kept of the last rows, from the row ``since`` on."""
         return self._recent.between(since, self.n_rows)
+
+
+def _features(components: Float64Array, centred: Float64Array) -> Float64Array:
+    """Return the features of one row."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        Y = np.asarray(components @ centred)
+        return Y[None] if Y @ Y <= WILDEST**2 else tamed(Y[None])
