@@ -46,11 +46,11 @@ class Following(Fitted):
         if row.shape != (getattr(self, "n_features_in_", None),):
             check_is_fitted(self)
             raise ValueError(f"x must have the shape ({self.n_features_in_},); got {row.shape}")
-        infinite = np.flatnonzero(np.isinf(row))
-        if len(infinite):
-            raise ValueError(f"x has infinity in column {infinite[0]}: NaN means that a value is missing")
+        known = bool(np.isfinite(row).all())
+        if not known and np.isinf(row).any():
+            raise ValueError(f"x has infinity in column {np.isinf(row).argmax()}: NaN means that a value is missing")
         watch = self._watching()
-        status = watch.row(row)
+        status = watch.row(row, known=known)
         self._normal = watch.normal
         return status
 

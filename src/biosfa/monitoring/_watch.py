@@ -21,6 +21,7 @@ BLOCKS_PER_MEMORY, LEAST_BLOCK = 20, 50
 LEARNED_ALARMS = 0.5
 # Rows whose features are kept for accept().
 RECENT_ROWS = 2000
+NONE_HELD = np.empty((1, 0))  # values of no constant columns in a row
 NAMES = np.array(VERDICTS)
 
 
@@ -140,10 +141,10 @@ class Watch:
         self._open = False
         self._detector.end_episode()
 
-    def row(self, x: FloatArray) -> Status:
-        """Take one row."""
+    def row(self, x: FloatArray, *, known: bool) -> Status:
+        """Take one row; ``known`` says that no value is missing."""
         begins = np.array([not self._open])
-        if np.isnan(x).any():
+        if not known:
             self.end_episode()
             nothing = self._detector.last[None]
             held = np.full((1, len(self.constants)), np.nan)
@@ -151,7 +152,8 @@ class Watch:
         else:
             self._open = True
             features = Features(self._features_of_row(x), self._detector.last[None], begins)
-            read = Read.of(features, x[None, list(self.constants)], self.normal, self.constants)
+            held = x[None, list(self.constants)] if self.constants else NONE_HELD
+            read = Read.of(features, held, self.normal, self.constants)
             self._detector.last = features.now[0]
         code = self._judged(read)[0]
         return Status(self.n_rows - 1, VERDICTS[code], read.statistics[0])
