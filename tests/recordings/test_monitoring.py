@@ -18,7 +18,7 @@ from biosfa.io import Chunk, Position, open_stream
 from biosfa.monitoring import SlowFeatureMonitor, Watched
 from biosfa.recordings.monitoring import work
 from biosfa.recordings.monitoring._trace import POINTS, SEVERITY, Trace
-from biosfa.recordings.monitoring.alarms import Alarms
+from biosfa.recordings.monitoring.alarms import Alarms, time_text
 from tests.conftest import posix
 
 BEGINS = 600  # row at which something happens
@@ -120,6 +120,58 @@ def test_gaps_in_time_have_no_statistics_that_need_the_row_before(command, folde
     assert found[300].tolist() == [True] * 4 + [False]
     assert found[301].tolist() == [False, False, True, True, False]
     assert not found[302:].any()
+
+
+@pytest.mark.parametrize("column", ["dates", "numbers"])
+@pytest.mark.parametrize("empty", [[3], [0, 999], list(range(1000))])
+def test_rows_without_a_time_are_drawn(command, folder, monitor, tmp_path, column, empty):
+    frame = pd.read_csv(folder / "noise.csv")
+    if column == "numbers":
+        frame["timestamp"] = 1_767_600_000_123.0 + 6000 * np.arange(len(frame))
+    frame.loc[empty, "timestamp"] = None
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    code = 3 if len(empty) < 1000 else 0  # without any time, no row follows another
+    command("monitor", "check", monitor, tmp_path / "gaps.csv", "--out", tmp_path, code=code)
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("column", ["dates", "numbers", "none"])
+def test_one_row_is_drawn(command, folder, monitor, tmp_path, column):
+    frame = pd.read_csv(folder / "noise.csv").iloc[:1]
+    if column == "numbers":
+        frame["timestamp"] = 7.5
+    elif column == "none":
+        frame = frame.drop(columns="timestamp")
+    frame.to_csv(tmp_path / "one.csv", index=False)
+    command("monitor", "check", monitor, tmp_path / "one.csv", "--out", tmp_path)
+    assert (tmp_path / "report.html").exists()
+
+
+def test_missing_times_of_the_trace_are_interpolated():
+    dates = np.array(["2026-01-05", "NaT", "2026-01-07", "NaT"], "datetime64[ns]")
+    trace = Trace(np.ones(4))
+    watched = Watched(np.ones((4, 4)), np.full(4, "normal"), np.zeros((4, 2)))
+    trace.add(Chunk(np.zeros((4, 2)), np.zeros(4, bool), None, Position(), dates), watched)
+    assert trace.places.astype("datetime64[D]").astype(str).tolist() == [
+        "2026-01-05", "2026-01-06", "2026-01-07", "2026-01-07",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (np.float64(1_767_600_000_123), "1767600000123"),
+        (np.float64(1_767_600_000.125), "1767600000.125"),
+        (np.float64(0.1), "0.1"),
+        (np.float64(3), "3"),
+        (np.float64("nan"), ""),
+        (np.datetime64("2026-01-05T10:00:00.500000000"), "2026-01-05 10:00:00.5"),
+        (np.datetime64("2026-01-05T10:00:00.000000000"), "2026-01-05 10:00:00"),
+        (np.datetime64("NaT"), ""),
+    ],
+)
+def test_times_are_written_with_all_their_digits(time, text):
+    assert time_text(time) == text
 
 
 def test_a_new_operating_point_is_accepted_from_a_time_on(command, folder, monitor, tmp_path):

@@ -37,7 +37,8 @@ def draw(alarms: Alarms, trace: Trace, names: Sequence[str], axis: str, path: Pa
 
 def _draw_verdicts(axes: Axes, trace: Trace) -> None:
     places = trace.places
-    step = places[-1] - places[-2] if len(places) > 1 else np.ones(1, np.int64).astype(places.dtype)[0]
+    one = np.timedelta64(1, "s") if places.dtype.kind == "M" else 1
+    step = places[-1] - places[-2] if len(places) > 1 else one
     edges = np.append(places, places[-1] + step)
     colors = ListedColormap([COLORS[verdict] for verdict in BY_SEVERITY])
     axes.pcolormesh(edges, [0, 1], trace.severity[None], cmap=colors, vmin=-0.5, vmax=len(BY_SEVERITY) - 0.5)

@@ -100,7 +100,9 @@ def _time(chunk: Chunk, row: int) -> str:
 
 
 def time_text(time: Any) -> str:
-    """Return a time as text: dates without fractions of seconds that are zero."""
+    """Return a time as text: dates without fractions of seconds that are zero, numbers with all digits."""
+    if time != time:  # missing
+        return ""
     if isinstance(time, np.datetime64):
-        return "" if np.isnat(time) else str(time).rstrip("0").removesuffix(".").replace("T", " ")
-    return f"{time:.10g}"
+        return str(time).rstrip("0").removesuffix(".").replace("T", " ")
+    return np.format_float_positional(time, trim="-")
