@@ -121,4 +121,4 @@ def _smoothed(averages: Float64Array, mean: Float64Array, blocks: float) -> tupl
     share = -np.expm1(-blocks)
     first = averages[0] + share * (mean - averages[0])
     second = averages[1] + share * (first - averages[1])
-    return np.stack([first, second]), share / (1.0 - share) * (first - second)
+    return np.stack([first, second]), share * (first - averages[1])  # = share / (1 − share) × (first − second)

@@ -14,8 +14,8 @@ ALARMS = (MOVED, ABNORMAL)
 
 # Persistence rules that are compared when a monitor is fitted: k of the last n rows.
 USUAL_RULES = ((1, 1), (2, 2), (2, 3), (3, 5), (3, 10), (5, 10))
-# To find the delay of a rule, faults are simulated in groups, some rows at a time: until there are so many alarms, which
-# is an error of 1%, or until there are so many rows, which takes half a second.
+# To find the delay of a rule, faults are simulated in groups, some rows at a time: until there are so many alarms (an
+# error of 1%), or until there are so many rows (half a second).
 SIMULATED_ALARMS, SIMULATED_ROWS = 10_000, 10_000_000
 GROUP, GROUP_ROWS = 1000, 1_000_000  # faults in a group, and rows of all of them that are in memory
 
@@ -116,12 +116,12 @@ def compared_rules(out: BoolArray, own: tuple[int, int], n_levels: int, rng: np.
 def mean_delay(k: int, n: int, rng: np.random.Generator) -> float:
     """Return the mean number of rows until k of the last n are out of the limit, if half of them are, at random.
 
-    Faults are simulated until there is an alarm, or until they become too long. Delays are almost exponential where they
-    are long, so all simulated rows, divided by the number of alarms, are an estimate that does not depend on where the
-    simulation stops. It is infinite if there was no alarm at all.
+    Faults are simulated until there is an alarm, or until they become too long. Where delays are long, they are almost
+    exponential. So all simulated rows, divided by the number of alarms, are an estimate that does not depend on where
+    the simulation stops. It is infinite if there was no alarm at all.
     """
     if k == n:  # a run of k
-        return 2.0 ** (k + 1) - 2.0
+        return 2.0 ** (k + 1) - 2.0 if k < 1000 else np.inf
     step = max(n, 32)
     group = max(1, min(GROUP, GROUP_ROWS // step))
     rows, alarms = 0, 0
