@@ -34,6 +34,13 @@ def test_the_common_rate_holds_for_all_statistics_together():
     assert rate == pytest.approx(1 - 0.99**0.25, rel=0.05)  # independent statistics
 
 
+def test_statistics_that_never_vary_do_not_count_in_the_common_rate():
+    values = np.random.default_rng(0).chisquare(4, size=(50_000, 2))
+    padded = np.column_stack([values[:, 0], np.zeros(50_000), values[:, 1], np.full(50_000, 3.0)])
+    assert common_rate(padded, 0.01) == common_rate(values, 0.01)
+    assert common_rate(np.zeros((100, 2)), 0.01) == 0.01
+
+
 @pytest.mark.parametrize("time", [3.0, 20.0, 150.0])
 def test_the_correlation_time_of_an_exponential_correlation(time):
     memory = np.exp(-1 / time)

@@ -1,5 +1,6 @@
 """The monitor: statistics, limits, verdicts, rows one by one, files."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -7,12 +8,14 @@ import pandas as pd
 import pytest
 from scipy.linalg import eigh
 from sklearn.base import clone
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import biosfa
-from biosfa import SFA, OnlineSFA, RankDeficiencyWarning, ShortCalibrationWarning
+from biosfa import SFA, ModelFileError, OnlineSFA, RankDeficiencyWarning, ShortCalibrationWarning
 from biosfa.datasets import stirred_tank
 from biosfa.io import open_stream
+from biosfa.io.model_file import Model, read_model, write_model
 from biosfa.monitoring import SlowFeatureMonitor, compare
 
 
@@ -152,7 +155,7 @@ def test_around_a_fitted_model(normal):
     for monitor in (exact, online):
         assert (monitor.statistics(further)[2:] > monitor.limits_).mean() < 0.02
         assert monitor.calibration_.n_blocks == 0
-    with pytest.raises(TypeError, match="model must be a fitted SFA or OnlineSFA"):
+    with pytest.raises(TypeError, match="model must be a fitted model, such as SFA or OnlineSFA; got str"):
         SlowFeatureMonitor(model="sfa").fit(rows)
 
 
@@ -331,6 +334,156 @@ def test_other_monitors_with_limits_from_the_same_rows(normal, monitor):
     distance = np.einsum("ij,ij->i", centred @ np.linalg.inv(np.cov(normal.T, bias=True)), centred)
     own = compare(monitor, normal, normal, n_delays=1)["Mahalanobis distance"].statistics[:, 0]
     np.testing.assert_allclose(own / own[0], distance / distance[0], rtol=1e-6)
+
+
+def test_other_monitors_hold_the_rate_of_the_family(normal):
+    family = SlowFeatureMonitor(n_delays=2, family=True).fit(normal)
+    further = stirred_tank(30_000, random_state=5).samples
+    for name, peer in compare(family, normal, further).items():
+        assert peer.alarms.mean() < 0.02, name
+
+
+def test_a_statistic_that_is_always_0_is_never_out_of_its_limit():
+    """With two columns, PCA keeps both components, and there is no prediction error."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 2))
+    found = compare(SlowFeatureMonitor().fit(X), X, X)["PCA"]
+    assert found.names == ("T²", "SPE")
+    assert not found.statistics[:, 1].any()
+
+
+@pytest.mark.parametrize("parameters", [{"slow_share": 1.0}, {}])
+def test_the_family_rate_holds_where_some_statistics_are_always_0(normal, parameters):
+    X = normal if parameters else normal[:, :1]
+    monitor = SlowFeatureMonitor(family=True, **parameters).fit(X)
+    assert (monitor.statistics(X) > monitor.limits_).any(axis=1).mean() == pytest.approx(0.01, rel=0.25)
+
+
+def test_a_monitor_keeps_a_copy_of_its_model(normal):
+    model = SFA(n_delays=2).fit(normal)
+    monitor = SlowFeatureMonitor(model=model).fit(normal)
+    before = monitor.statistics(normal[:100])
+    model.fit(3 * normal + 1)
+    np.testing.assert_array_equal(monitor.statistics(normal[:100]), before)
+
+
+def test_an_expansion_of_ones_own_is_given_again(normal, tmp_path):
+    X = (normal[:, :4] - normal[:, :4].mean(axis=0)) / normal[:, :4].std(axis=0)
+    own = SlowFeatureMonitor(expansion=PolynomialFeatures(2, include_bias=False)).fit(X)
+    around = SlowFeatureMonitor(model=SFA(expansion=PolynomialFeatures(2, include_bias=False)).fit(X)).fit(X)
+    with pytest.raises(ValueError, match="forget needs the covariance with the columns"):
+        SlowFeatureMonitor(expansion=PolynomialFeatures(2, include_bias=False), forget=1000).fit(X)
+    for monitor in (own, around):
+        monitor.save(tmp_path / "m")
+        with pytest.raises(ModelFileError, match=r"load\(path, expansion=\.\.\.\)"):
+            biosfa.load(tmp_path / "m")
+        for load in (biosfa.load, SlowFeatureMonitor.load):
+            loaded = load(tmp_path / "m", expansion=monitor.model_.expansion_)
+            np.testing.assert_array_equal(loaded.statistics(X[:50]), monitor.statistics(X[:50]))
+        with pytest.raises(TypeError, match="alarm_rate cannot be replaced"):
+            biosfa.load(tmp_path / "m", alarm_rate=0.1)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("calibration", "rows_needed"), None),
+        (("calibration", "correlation_time"), None),
+        (("calibration", "n_blocks"), None),
+        (("calibration", "n_rows"), "many"),
+        (("calibration", "false_alarms"), 0.01),
+        (("calibration", "false_alarms"), [0.01, 0.01, 0.01]),
+        (("calibration", "false_alarms"), [0.01, 0.01, 0.01, 2.0]),
+        (("rules", 0, 2), None),
+        (("rules", 0, 0), 3),
+        (("rules", 0, 5), -1.0),
+        (("rules", 0), [1, 1]),
+        (("constant_columns",), [[12, None]]),
+        (("constant_columns",), [[13, 7.0]]),
+        (("constant_columns",), [["12", 7.0]]),
+        (("feature_names_in",), ["a", "b"]),
+        (("reading",), None),
+        (("normal", "follows"), "yes"),
+        (("normal", "slow_share"), 2.0),
+        (("normal", "weight"), 0.0),
+        (("parameters", "persistence"), [11, 10]),
+        (("normal.turn",), None),
+        (("normal.level",), None),
+        (("normal.columns",), None),
+        (("normal.smooth",), np.zeros((3, 26))),
+        (("limits",), -np.ones(4)),
+        (("limits",), np.ones(3)),
+    ],
+)
+def test_a_damaged_file_is_refused(damaged, place, value):
+    content, path = damaged
+    model = Model(content.kind, copy.deepcopy(content.settings), dict(content.arrays))
+    if place[0].startswith(("normal.", "limits")):
+        arrays = {name: array for name, array in model.arrays.items() if name != place[0]}
+        model = model._replace(arrays=arrays if value is None else {**arrays, place[0]: value})
+    else:
+        inside = model.settings
+        for key in place[:-1]:
+            inside = inside[key]
+        inside[place[-1]] = value
+    write_model(path, model)
+    with pytest.raises(ModelFileError):
+        biosfa.load(path)
+
+
+def test_slowness_of_a_file_belongs_to_its_features(damaged):
+    content, path = damaged
+    arrays = {name: array for name, array in content.arrays.items() if name not in ("normal.turn", "normal.level")}
+    arrays.pop("normal.smooth", None)
+    write_model(path, content._replace(arrays=arrays))
+    biosfa.load(path)
+    write_model(path, content._replace(arrays={**arrays, "normal.delta_values": arrays["normal.delta_values"][:-3]}))
+    with pytest.raises(ModelFileError, match="21 values of slowness for 24 features"):
+        biosfa.load(path)
+
+
+@pytest.fixture(scope="module")
+def damaged(normal, tmp_path_factory):
+    """The content of a file of a monitor, and a path for a damaged one."""
+    folder = tmp_path_factory.mktemp("damaged")
+    X = np.column_stack([normal, np.full(len(normal), 7.0)])
+    SlowFeatureMonitor(n_delays=2, forget=1000).fit(X).accept(X[:2000]).save(folder / "whole")
+    return read_model(folder / "whole"), folder / "damaged"
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "parameters", "lengths"),
+    [(3, {}, None), (5, {}, None), (12, {"n_delays": 3}, None), (100, {"n_delays": 3}, [2] * 50), (100, {}, [1] * 100)],
+)
+@pytest.mark.filterwarnings("ignore::biosfa.GiveAwayWarning")
+def test_too_few_rows_are_an_error_in_words(n_rows, parameters, lengths):
+    X = np.random.default_rng(0).standard_normal((n_rows, 2))
+    with pytest.raises(ValueError, match=r"too few|too short"):
+        SlowFeatureMonitor(**parameters).fit(X, lengths=lengths)
+
+
+def test_rows_that_a_model_has_no_statistics_of_are_an_error_in_words(normal):
+    model = SFA(n_delays=3).fit(normal)
+    with pytest.raises(ValueError, match="no statistics: their episodes are too short"):
+        SlowFeatureMonitor(model=model).fit(normal[:600], lengths=[2] * 300)
+    for fit in (SlowFeatureMonitor(model=model).fit, SlowFeatureMonitor().fit):
+        with pytest.raises(ValueError, match=r"there are no (rows of normal operation|samples)"):
+            fit(open_stream(np.empty((0, 12))))
+
+
+def test_an_input_without_rows_is_an_error_in_words(monitor, normal):
+    nothing = open_stream(np.empty((0, 12)))
+    with pytest.raises(ValueError, match="the input has no rows"):
+        monitor.statistics(nothing)
+    with pytest.raises(ValueError, match="there are no rows of normal operation"):
+        compare(monitor, nothing, normal[:100])
+
+
+def test_a_block_of_missing_rows_does_not_end_a_fit(normal):
+    X = normal[:4000].copy()
+    X[1000:3000] = np.nan
+    with pytest.warns(ShortCalibrationWarning):
+        assert np.isfinite(SlowFeatureMonitor().fit(X).limits_).all()
 
 
 ORDER = "S² depends on the row before"

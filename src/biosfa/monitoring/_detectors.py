@@ -7,12 +7,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from biosfa.estimators import SFA, Projection, SlowFeatureEstimator, begin_stream, learn_chunk
+from biosfa.estimators import SFA, Projection, SlowFeatureEstimator, begin_stream, has_started, learn_chunk
 from biosfa.io import Chunk, Stream
 from biosfa.kernels.exact import Moments, principal_axes
 from biosfa.monitoring._charts import Charts, previous_rows
 from biosfa.signal import SignalPath
 from biosfa.typing import BoolArray, Float64Array
+from biosfa.wording import counted
 
 Part = TypeVar("Part")
 
@@ -112,11 +113,26 @@ class SlowFeatures:
         learn_chunk(part, chunk)
 
     def detector(self, parts: Sequence[SFA]) -> Detector:
-        """Return the detector of the merged models."""
-        merged = copy.deepcopy(parts[0])
-        for part in parts[1:]:
+        """Return the detector of the merged models. Parts of which all rows are missing have nothing to merge."""
+        first, *others = [part for part in parts if has_started(part)] or parts
+        merged = copy.deepcopy(first)
+        for part in others:
             merged.merge(part)
+        check_enough(merged)
         return of_model(merged, self.slow_share)
+
+
+def check_enough(sfa: SFA) -> None:
+    """Raise ValueError if a model has learned from so few rows that the covariance is singular."""
+    n = sfa.n_samples_seen_ if has_started(sfa) else 0
+    if n and hasattr(sfa, "components_"):  # otherwise no row follows another
+        m = sfa.components_.shape[1]
+        if n > m:
+            return
+        few = f"{n} rows are too few for {m} columns and delays"
+    else:
+        few = f"{counted(n, 'row')} of which none follows another are too few"
+    raise ValueError(f"{few}: the covariance is singular. Give more rows, or fewer columns or delays")
 
 
 def of_model(model: SlowFeatureEstimator, slow_share: float) -> Detector:

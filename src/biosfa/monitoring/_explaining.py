@@ -51,7 +51,8 @@ class Explaining(Fitted):
         Returns
         -------
         array of shape (n_samples, n_features)
-            Rows add up to 1, or are 0 if no statistic is beyond its limit.
+            Rows add up to 1, or are 0 if no statistic is beyond its limit, or if contributions are not known for the
+            expansion.
         """
         read = self._read(X, lengths)
         return self._attributing().causes(self._normal, read, self.limits_)

@@ -57,7 +57,7 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
         counts. By default the monitor does not change.
     model : SFA or OnlineSFA, optional
         A fitted model. :meth:`fit` then only computes the limits. Give it rows from which the model has not learned.
-        ``n_delays`` and ``expansion`` are those of the model.
+        ``n_delays`` and ``expansion`` are those of the model. The monitor keeps a copy of it.
 
     Attributes
     ----------
@@ -230,18 +230,19 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
         write_model(path, self._to_model())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the monitor that :meth:`save` wrote."""
-        return load_as(cls, path)
+    def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
+        """Return the monitor that :meth:`save` wrote.
+
+        Give an expansion that you wrote again, as in ``load(path, expansion=monitor.model_.expansion_)``.
+        """
+        return load_as(cls, path, **parameters)
 
     def _to_model(self) -> Model:
         return to_file(self)
 
     @classmethod
     def _from_model(cls, path: str, model: Model, parameters: dict[str, Any]) -> Self:
-        if parameters:
-            raise TypeError(f"{path} holds {model.kind}: its parameters cannot be replaced while loading")
-        return from_file(cls, path, model)
+        return from_file(cls, path, model, parameters)
 
     def _take(self, learned: Learned, reading: Reading) -> None:
         """Use what was learned, and begin a new stream."""

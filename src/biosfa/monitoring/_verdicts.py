@@ -1,12 +1,12 @@
 """Verdicts: what statistics beyond their limits say about the process."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from biosfa.typing import BoolArray, Float64Array, IntArray
-from biosfa.validation import check_count
+from biosfa.validation import check_count, check_positive
 
 NORMAL, MOVED, ABNORMAL, NO_DATA = "normal", "moved", "abnormal", "no data"
 VERDICTS = (NORMAL, MOVED, ABNORMAL, NO_DATA)
@@ -18,6 +18,22 @@ USUAL_RULES = ((1, 1), (2, 2), (2, 3), (3, 5), (3, 10), (5, 10))
 # error of 1%), or until there are so many rows (half a second).
 SIMULATED_ALARMS, SIMULATED_ROWS = 10_000, 10_000_000
 GROUP, GROUP_ROWS = 1000, 1_000_000  # faults in a group, and rows of all of them that are in memory
+
+
+def checked_persistence(rule: object) -> tuple[int, int]:
+    """Return a persistence rule as two whole numbers (k, n).
+
+    Raises
+    ------
+    ValueError
+        If it is something else, or if k is larger than n.
+    """
+    if not (isinstance(rule, tuple | list) and len(rule) == 2):
+        raise ValueError(f"persistence must be two whole numbers (k, n); got {rule!r}")
+    k, n = (check_count(f"{name} of persistence=(k, n)", value) for name, value in zip("kn", rule, strict=True))
+    if k > n:
+        raise ValueError(f"persistence=({k}, {n}) means k of the last n rows: k must not be larger than n")
+    return k, n
 
 
 class Rule(NamedTuple):
@@ -52,21 +68,22 @@ class Rule(NamedTuple):
     delay: int
     delay_half: float
 
+    @classmethod
+    def from_json(cls, content: list[Any]) -> Self:
+        """Restore a rule from JSON data.
 
-def checked_persistence(rule: object) -> tuple[int, int]:
-    """Return a persistence rule as two whole numbers (k, n).
-
-    Raises
-    ------
-    ValueError
-        If it is something else, or if k is larger than n.
-    """
-    if not (isinstance(rule, tuple | list) and len(rule) == 2):
-        raise ValueError(f"persistence must be two whole numbers (k, n); got {rule!r}")
-    k, n = (check_count(f"{name} of persistence=(k, n)", value) for name, value in zip("kn", rule, strict=True))
-    if k > n:
-        raise ValueError(f"persistence=({k}, {n}) means k of the last n rows: k must not be larger than n")
-    return k, n
+        Raises
+        ------
+        ValueError
+            If it is not a rule.
+        """
+        k, n, false_alarms, per_1000, delay, delay_half = content
+        for name, value in (("false_alarms", false_alarms), ("false_alarms_per_1000", per_1000)):
+            check_positive(name, value, zero=True)
+        if delay_half != np.inf:
+            check_positive("delay_half", delay_half)
+        k, n = checked_persistence((k, n))
+        return cls(k, n, float(false_alarms), float(per_1000), check_count("delay", delay), float(delay_half))
 
 
 @dataclass
