@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test lint coverage docs numbers measure build clean
-.PHONY: bench bench-health bench-convergence bench-monitoring bench-recordings bench-crashes fuzz soak
+.PHONY: bench bench-health bench-convergence bench-monitoring bench-choosing bench-recordings bench-crashes fuzz soak
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -54,6 +54,9 @@ bench-health: $(VENV)/.installed
 
 bench-monitoring: $(VENV)/.installed
 	$(BIN)/python benchmarks/monitoring.py $(OPTIONS)
+
+bench-choosing: $(VENV)/.installed
+	$(BIN)/python benchmarks/choosing.py
 
 bench-recordings: $(VENV)/.installed
 	$(BIN)/python benchmarks/recordings.py

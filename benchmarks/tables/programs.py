@@ -101,6 +101,12 @@ def monitoring(results: Mapping[str, Results]) -> list[list[str]]:
     return rows
 
 
+def choosing(results: Mapping[str, Results]) -> list[list[str]]:
+    """What choosing was asked to reach, and what it has reached."""
+    found = _figures(results, "choosing")
+    return [["", "asked", "seen"], *([row["target"], row["asked"] or "–", row["seen"]] for row in found)]
+
+
 def soak(results: Mapping[str, Results]) -> list[list[str]]:
     """Memory, time and error at the marks."""
     names = ("OnlineSFA", "BioSFA")

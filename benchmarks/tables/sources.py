@@ -62,6 +62,7 @@ SOURCES = {
     "monitoring-tep": _program(
         "monitoring", "python benchmarks/monitoring.py --only tep --tep FOLDER", "--only", "tep", "--tep", TEP
     ),
+    "choosing": _program("choosing", "make bench-choosing"),
     "soak": Source("make soak", ("benchmarks/soak.py", "--out", "{out}"), ("OnlineSFA.json", "BioSFA.json")),
 }
 

@@ -8,6 +8,7 @@ from . import metrics as metrics
 from . import monitoring as monitoring
 from . import objectives as objectives
 from . import rivals as rivals
+from . import selection as selection
 from .estimators import SFA as SFA
 from .estimators import BioSFA as BioSFA
 from .estimators import CuBICA as CuBICA
@@ -26,6 +27,7 @@ from .exceptions import ModelFileError as ModelFileError
 from .exceptions import RankDeficiencyWarning as RankDeficiencyWarning
 from .exceptions import ShortCalibrationWarning as ShortCalibrationWarning
 from .exceptions import ShortEpisodeWarning as ShortEpisodeWarning
+from .exceptions import ShortRecordingWarning as ShortRecordingWarning
 from .hierarchy import HierarchicalSFA as HierarchicalSFA
 from .learning import Annealed as Annealed
 from .learning import InverseTime as InverseTime

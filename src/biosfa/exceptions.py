@@ -205,5 +205,22 @@ class ShortEpisodeWarning(UserWarning):
     """
 
 
+class ShortRecordingWarning(UserWarning):
+    """The recording is too short for intervals that hold. The message says how many rows would do.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from biosfa.selection import implied_timescales
+    >>> walk = np.random.default_rng(0).standard_normal((1000, 2)).cumsum(axis=0)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     found = implied_timescales(walk)
+    >>> caught[0].category.__name__
+    'ShortRecordingWarning'
+    """
+
+
 class UserError(Exception):
     """Raised for a mistake that the user of the command can correct. The message is one line."""

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import validate_data
 
 from biosfa.kernels.finite import all_finite
-from biosfa.typing import Arrays, Float64Array, FloatArray, IntArray
+from biosfa.typing import Arrays, Float64Array, FloatArray
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -87,16 +86,6 @@ def _refuse_times(X: Any) -> None:
         raise ValueError(f"X holds {X.dtype}, but samples must be numbers: give times as numbers, or leave them out")
     for name, kind in kinds.items():
         raise ValueError(f"column {name!r} of X holds {kind}, but samples must be numbers: leave it out")
-
-
-def keep_index(estimator: BaseEstimator, features: FloatArray, X: Any, rows: IntArray | None) -> Any:
-    """Return features of some rows of X (None means all), with the index of these rows if the output is pandas.
-
-    scikit-learn would use the index of all rows of X, which is too long if rows are dropped.
-    """
-    if rows is None or not hasattr(X, "iloc") or _get_output_config("transform", estimator)["dense"] != "pandas":
-        return features
-    return type(X)(features, index=X.index[rows])
 
 
 def check_choice(name: str, value: object, choices: tuple[object, ...], more: str = "") -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from biosfa import SFA
 from biosfa.datasets import stirred_tank
+from biosfa.io import open_stream
 from biosfa.monitoring import SlowFeatureMonitor
 
 
@@ -52,3 +53,24 @@ def test_principal_components_are_traced_to_their_columns(normal):
     quadratic = SlowFeatureMonitor(model=SFA(pca=3, expansion="quadratic").fit(normal)).fit(normal)
     with pytest.raises(ValueError, match="contributions are known"):
         quadratic.contributions(X)
+
+
+def test_an_expansion_without_contributions_has_no_causes_but_verdicts(normal):
+    """Only a constant column that moves is named."""
+    X = np.column_stack([normal, np.full(len(normal), 7.0)])
+    model = SFA(pca=3, expansion="quadratic").fit(X)
+    monitor = SlowFeatureMonitor(model=model).fit(X)
+    noisy = stirred_tank(200, fault="noise", start=100, random_state=1).samples
+    rows = np.column_stack([noisy, np.full(200, 7.0)])
+    rows[150, 12] = 8.0
+    causes = monitor.causes(rows)
+    assert causes.sum() == causes[150, 12] == 1.0
+    watched = monitor.watch_chunk(next(iter(open_stream(rows, chunk_size=200))))
+    assert watched.verdicts.tolist() == monitor.verdicts(rows).tolist()
+    np.testing.assert_array_equal(watched.causes, causes)
+
+
+def test_nothing_out_of_its_limit_has_no_cause(normal):
+    monitor = SlowFeatureMonitor().fit(normal)
+    typical = np.tile(normal.mean(axis=0), (5, 1))
+    assert not monitor.causes(typical).any()

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.signal import lfilter
 
 from biosfa.monitoring._limits import common_rate, correlation_time, upper_limit
-from biosfa.monitoring._verdicts import Persistence, compared_rules
+from biosfa.monitoring._verdicts import Persistence, compared_rules, mean_delay
 
 
 @pytest.mark.parametrize("law", [stats.chi2(10), stats.t(5), stats.expon()])
@@ -32,6 +32,13 @@ def test_the_common_rate_holds_for_all_statistics_together():
     values = np.random.default_rng(0).chisquare(4, size=(50_000, 4))
     rate = common_rate(values, 0.01)
     assert rate == pytest.approx(1 - 0.99**0.25, rel=0.05)  # independent statistics
+
+
+def test_statistics_that_never_vary_do_not_count_in_the_common_rate():
+    values = np.random.default_rng(0).chisquare(4, size=(50_000, 2))
+    padded = np.column_stack([values[:, 0], np.zeros(50_000), values[:, 1], np.full(50_000, 3.0)])
+    assert common_rate(padded, 0.01) == common_rate(values, 0.01)
+    assert common_rate(np.zeros((100, 2)), 0.01) == 0.01
 
 
 @pytest.mark.parametrize("time", [3.0, 20.0, 150.0])
@@ -59,6 +66,31 @@ def test_a_persistence_rule_counts_the_last_rows_whatever_the_chunks(k, more, fl
         found += rule.apply(out[begin : begin + size])[:, 0].tolist()
         begin += size
     assert found == literal
+
+
+def exact_delay(k, n):
+    """The mean number of tosses until k of the last n are heads, by first steps from each of the last n − 1 tosses."""
+    states = 2 ** (n - 1)
+    A, b = np.eye(states), np.ones(states)
+    for state in range(states):
+        for head in (0, 1):
+            window = 2 * state + head
+            if window.bit_count() < k:
+                A[state, window % states] -= 0.5
+    return np.linalg.solve(A, b)[0]
+
+
+@pytest.mark.parametrize(("k", "n"), [(1, 4), (2, 3), (5, 10), (8, 9), (10, 10), (9, 10)])
+def test_the_delay_of_a_rule_is_exact_or_close(k, n):
+    assert mean_delay(k, n, np.random.default_rng(0)) == pytest.approx(exact_delay(k, n), rel=0.04)
+
+
+def test_delays_of_long_rules():
+    rng = np.random.default_rng(0)
+    assert mean_delay(12, 12, rng) == 8190  # a run of 12 heads: 2¹³ − 2 tosses
+    assert mean_delay(15, 15, rng) == 65_534
+    assert mean_delay(20, 300, rng) == pytest.approx(40, rel=0.02)  # 20 heads
+    assert mean_delay(599, 600, rng) == np.inf
 
 
 def test_rules_are_those_of_the_rows_and_of_the_negative_binomial():

@@ -18,7 +18,7 @@ from biosfa.io import Chunk, Position, open_stream
 from biosfa.monitoring import SlowFeatureMonitor, Watched
 from biosfa.recordings.monitoring import work
 from biosfa.recordings.monitoring._trace import POINTS, SEVERITY, Trace
-from biosfa.recordings.monitoring.alarms import Alarms
+from biosfa.recordings.monitoring.alarms import Alarms, time_text
 from tests.conftest import posix
 
 BEGINS = 600  # row at which something happens
@@ -104,6 +104,14 @@ def test_columns_are_matched_by_name(command, folder, monitor, tmp_path):
     assert "no column 'level'" in printed.stderr
 
 
+def test_alarms_are_printed_with_the_names_of_the_input(command, folder, tmp_path):
+    np.save(tmp_path / "normal.npy", pd.read_csv(folder / "normal.csv").iloc[:, 1:])
+    command("monitor", "fit", tmp_path / "normal.npy", "--out", tmp_path / "m")
+    pd.read_csv(folder / "noise.csv").iloc[:, 1:].to_csv(tmp_path / "noise.csv", index=False)
+    printed = command("monitor", "check", tmp_path / "m", tmp_path / "noise.csv", "--out", tmp_path / "o", code=3)
+    assert "jacket_temperature" in printed.stdout
+
+
 def test_gaps_in_time_have_no_statistics_that_need_the_row_before(command, folder, monitor, tmp_path):
     frame = pd.read_csv(folder / "noise.csv").drop(index=range(300, 320))
     frame.to_csv(tmp_path / "gap.csv", index=False)
@@ -112,6 +120,58 @@ def test_gaps_in_time_have_no_statistics_that_need_the_row_before(command, folde
     assert found[300].tolist() == [True] * 4 + [False]
     assert found[301].tolist() == [False, False, True, True, False]
     assert not found[302:].any()
+
+
+@pytest.mark.parametrize("column", ["dates", "numbers"])
+@pytest.mark.parametrize("empty", [[3], [0, 999], list(range(1000))])
+def test_rows_without_a_time_are_drawn(command, folder, monitor, tmp_path, column, empty):
+    frame = pd.read_csv(folder / "noise.csv")
+    if column == "numbers":
+        frame["timestamp"] = 1_767_600_000_123.0 + 6000 * np.arange(len(frame))
+    frame.loc[empty, "timestamp"] = None
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    code = 3 if len(empty) < 1000 else 0  # without any time, no row follows another
+    command("monitor", "check", monitor, tmp_path / "gaps.csv", "--out", tmp_path, code=code)
+    assert (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("column", ["dates", "numbers", "none"])
+def test_one_row_is_drawn(command, folder, monitor, tmp_path, column):
+    frame = pd.read_csv(folder / "noise.csv").iloc[:1]
+    if column == "numbers":
+        frame["timestamp"] = 7.5
+    elif column == "none":
+        frame = frame.drop(columns="timestamp")
+    frame.to_csv(tmp_path / "one.csv", index=False)
+    command("monitor", "check", monitor, tmp_path / "one.csv", "--out", tmp_path)
+    assert (tmp_path / "report.html").exists()
+
+
+def test_missing_times_of_the_trace_are_interpolated():
+    dates = np.array(["2026-01-05", "NaT", "2026-01-07", "NaT"], "datetime64[ns]")
+    trace = Trace(np.ones(4))
+    watched = Watched(np.ones((4, 4)), np.full(4, "normal"), np.zeros((4, 2)))
+    trace.add(Chunk(np.zeros((4, 2)), np.zeros(4, bool), None, Position(), dates), watched)
+    assert trace.places.astype("datetime64[D]").astype(str).tolist() == [
+        "2026-01-05", "2026-01-06", "2026-01-07", "2026-01-07",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (np.float64(1_767_600_000_123), "1767600000123"),
+        (np.float64(1_767_600_000.125), "1767600000.125"),
+        (np.float64(0.1), "0.1"),
+        (np.float64(3), "3"),
+        (np.float64("nan"), ""),
+        (np.datetime64("2026-01-05T10:00:00.500000000"), "2026-01-05 10:00:00.5"),
+        (np.datetime64("2026-01-05T10:00:00.000000000"), "2026-01-05 10:00:00"),
+        (np.datetime64("NaT"), ""),
+    ],
+)
+def test_times_are_written_with_all_their_digits(time, text):
+    assert time_text(time) == text
 
 
 def test_a_new_operating_point_is_accepted_from_a_time_on(command, folder, monitor, tmp_path):
@@ -143,6 +203,12 @@ def test_other_monitors(command, folder, monitor, tmp_path):
         (["fit", "-", "--out", "m"], "standard input can be read only once"),
         (["fit", "x.npy", "--persistence", "3-10", "--out", "m"], "is not of the form K/N"),
         (["fit", "x.npy", "--persistence", "11/10", "--out", "m"], "k must not be larger than n"),
+        (["fit", "x.npy", "--model", "sfa", "--out", "sfa"], "sfa is an input"),
+        (["check", "m", "x.npy", "--persistence", "11/10"], "k must not be larger than n"),
+        (["check", "m", "x.npy", "--persistence", "0/5"], "must be a whole number of at least 1"),
+        (["check", "m", "x.npy", "--persistence", "1/0"], "must be a whole number of at least 1"),
+        (["check", "m", "-", "--out", "o"], "--out and --normal are for files"),
+        (["check", "m", "-", "--normal", "x.npy"], "--out and --normal are for files"),
         (["check", "sfa", "x.npy"], "sfa holds SFA, not a monitor"),
         (["check", "x.npy", "x.npy"], "not a biosfa model"),
     ],
@@ -151,9 +217,32 @@ def test_mistakes_are_one_line(command, tmp_path, arguments, message):
     X = np.random.default_rng(0).standard_normal((100, 3))
     np.save(tmp_path / "x.npy", X)
     biosfa.SFA().fit(X).save(tmp_path / "sfa")
+    with pytest.warns(biosfa.ShortCalibrationWarning):
+        SlowFeatureMonitor().fit(X).save(tmp_path / "m")
+    before = (tmp_path / "sfa").read_bytes()
     printed = command("monitor", *arguments, cwd=tmp_path, code=1)
     assert message in printed.stderr
     assert len(printed.stderr.strip().splitlines()) == 1
+    assert (tmp_path / "sfa").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["alarms.csv", "statistics.csv"])
+@pytest.mark.parametrize("kind", ["input", "normal"])
+def test_a_check_does_not_replace_what_it_reads(command, folder, monitor, tmp_path, name, kind):
+    content = (folder / "noise.csv").read_bytes()
+    (tmp_path / name).write_bytes(content)
+    source = ([tmp_path / name], []) if kind == "input" else ([folder / "noise.csv"], ["--normal", tmp_path / name])
+    printed = command("monitor", "check", monitor, *source[0], *source[1], "--out", tmp_path, code=1)
+    assert f"{name} is an input" in printed.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == content
+
+
+def test_a_check_does_not_replace_its_monitor(command, folder, monitor, tmp_path):
+    (tmp_path / "report.html").write_bytes(monitor.read_bytes())
+    printed = command("monitor", "check", tmp_path / "report.html", folder / "noise.csv", "--out", tmp_path, code=1)
+    assert "report.html is an input" in printed.stderr
+    assert (tmp_path / "report.html").read_bytes() == monitor.read_bytes()
 
 
 @posix

@@ -27,5 +27,6 @@ def test_quadratic_expansion_is_polynomial_features_of_degree_two(X):
 def test_time_embedding_stays_within_episodes():
     X = np.arange(7.0)[:, None]
     embedded = TimeEmbedding(n_delays=3).fit_transform(X, lengths=[4, 2, 1])
-    np.testing.assert_array_equal(embedded, [[2, 1, 0], [3, 2, 1]])
+    missing = [np.nan] * 3
+    np.testing.assert_array_equal(embedded, [missing, missing, [2, 1, 0], [3, 2, 1], missing, missing, missing])
     assert list(TimeEmbedding(n_delays=2).fit(X).get_feature_names_out(["z"])) == ["z", "z[t-1]"]

@@ -84,7 +84,7 @@ def fit(
             forget=forget,
             model=None if model is None else slow_model(str(model)),
         )
-        work.fit(new, inputs, given, out)
+        work.fit(new, inputs, given, out, read=[] if model is None else [model])
         found = new.calibration_
         say(
             f"{out}: {len(new.delta_values_)} features of {new.n_features_in_} columns, {new.n_slow_} of them slow, "
@@ -135,15 +135,15 @@ def check(
 
         chosen = rule(persistence)
         if inputs == ["-"]:
+            if out is not None or normal:
+                raise ValueError("--out and --normal are for files: for lines, redirect the output of the command")
             checked = work.watch(model, sys.stdin.fileno(), sys.stdout, given, persistence=chosen)
         else:
             folder = out or Path(model).with_suffix("").with_name(f"{Path(model).stem}-check")
             checked = work.check(
                 model, inputs, given, folder, statistics=str(statistics), normal=normal, persistence=chosen
             )
-            names = [str(name) for name in getattr(checked.monitor, "feature_names_in_", [])]
-            names = names or [f"x{i}" for i in range(checked.monitor.n_features_in_)]
-            print_alarms(checked.alarms.found, names)
+            print_alarms(checked.alarms.found, checked.names)
             shares = ", ".join(f"{n:,} {verdict}" for verdict, n in checked.alarms.counts.items() if n)
             say(f"{checked.alarms.n_rows:,} rows: {shares}")
             say(f"report: {(folder / 'report.html').resolve()}")

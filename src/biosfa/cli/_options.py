@@ -141,8 +141,8 @@ def takes_stream_options(
                 inspect.Parameter.KEYWORD_ONLY,
                 default=None,
                 annotation=option
-                if default is None or name in ("header", "skip")
-                else _with_default(option, default, usual.get(name)),
+                if (default is None and name not in usual) or name in ("header", "skip")
+                else _with_default(option, default or "{}", usual.get(name)),
             )
             for name, option in offered.items()
         ]

@@ -1,5 +1,6 @@
 """Episodes, in which consecutive rows are consecutive in time: where they begin, missing rows, and times of rows."""
 
+from biosfa.episodes._labels import lengths_of
 from biosfa.episodes._starts import (
     Unbroken,
     episode_lengths,
@@ -16,6 +17,7 @@ __all__ = [
     "episode_starts",
     "in_numbers",
     "last_time",
+    "lengths_of",
     "read_times",
     "rows_with_nan",
     "steps_of",

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa.episodes import episode_starts, rows_with_nan, without_missing
+from biosfa.episodes import episode_starts, lengths_of, rows_with_nan, without_missing
 from biosfa.estimators._fitting import Episodes, Fitting
 from biosfa.estimators._loading import load_as
 from biosfa.estimators._persistence import from_model, to_model
@@ -22,14 +22,13 @@ from biosfa.io import Chunk, Position, Reading, Stream
 from biosfa.io.model_file import Model, write_model
 from biosfa.registry import EXPANSIONS
 from biosfa.signal import Reduction, SignalPath, delayed_names
-from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.validation import (
     FLOATS,
     check_choice,
     check_count,
     check_samples,
     checked_weights,
-    keep_index,
     unchanged_on_error,
 )
 
@@ -250,7 +249,14 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _rows_needed(self) -> int:
         """Return the number of rows that an episode needs so that something can be learned from it."""
 
-    def transform(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> FloatArray:
+    def transform(
+        self,
+        X: ArrayLike,
+        *,
+        lengths: ArrayLike | None = None,
+        episode: ArrayLike | None = None,
+        index: ArrayLike | None = None,
+    ) -> FloatArray:
         """Return the slow features of X, the slowest first.
 
         Parameters
@@ -258,16 +264,18 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         X : array-like of shape (n_samples, n_features)
             Samples.
         lengths : array-like of int, optional
-            Number of rows of each episode in X. It only matters if ``n_delays`` > 1: the first ``n_delays`` − 1 rows of
-            each episode have no features and are left out of the result.
+            Number of rows of each episode in X. It only matters if ``n_delays`` > 1.
+        episode, index : array-like of shape (n_samples,), optional
+            Episodes by label and by number of the row, as for ``fit``.
 
         Returns
         -------
         array of shape (n_samples, n_components)
-            The features, in the float dtype of X. With ``missing="break"``, rows with a missing sample are NaN.
+            The features, in the float dtype of X. Rows without features are NaN: the first ``n_delays`` − 1 rows of an
+            episode, and with ``missing="break"`` rows that need a missing sample.
         """
         check_is_fitted(self)
-        return self._features(X, lengths, *self._map())
+        return self._features(X, lengths_of(X, lengths, episode, index), *self._map())
 
     def _features(
         self,
@@ -285,12 +293,12 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Y = Projection(self._signal, components, mean).project(plan)
         if respond is not None:
             Y = respond(Y)
+        if plan.index is not None:
+            Y = _spread(Y, plan.index, len(samples))
         if missing is not None:
-            given = np.arange(len(samples)) if plan.index is None else plan.index
             for delay in range(self.n_delays):  # a sample is part of n_delays delay vectors
-                Y[missing[given - delay]] = np.nan
-        features: FloatArray = keep_index(self, Y, X, plan.index)
-        return features
+                Y[np.flatnonzero(missing[: len(missing) - delay]) + delay] = np.nan
+        return Y
 
     def transform_one(self, x: ArrayLike) -> FloatArray:
         """Return the slow features of one sample.
@@ -366,24 +374,43 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         check_is_fitted(self)
         samples, starts = self._samples(X, lengths)
         plan = self._signal.plan(self._signal.reduce(samples), starts, continued=False)
-        return np.concatenate([x for x, _ in self._signal.pieces(plan)])
+        expanded = np.concatenate([x for x, _ in self._signal.pieces(plan)])
+        return expanded if plan.index is None else _spread(expanded, plan.index, len(samples))
 
-    def fit_transform(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> FloatArray:
+    def fit_transform(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        episode: ArrayLike | None = None,
+        index: ArrayLike | None = None,
+    ) -> FloatArray:
         """Fit to X and return its slow features."""
-        return self.fit(X, lengths=lengths).transform(X, lengths=lengths)
+        sizes = lengths_of(X, lengths, episode, index)
+        return self.fit(X, lengths=sizes).transform(X, lengths=sizes)
 
-    def score(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        episode: ArrayLike | None = None,
+        index: ArrayLike | None = None,
+    ) -> float:
         """Return the mean slowness of the features of X times −1, so that greater is better.
 
-        Differences are taken over the lag of the model.
+        Differences are taken over the lag of the model. ``lengths``, ``episode`` and ``index`` are as for ``fit``.
 
         Raises
         ------
         ValueError
             If a feature is constant on X, so that its slowness is not defined.
         """
-        Y = np.asarray(self.transform(X, lengths=lengths))
-        return -mean_slowness(Y, lengths, n_delays=self.n_delays, lag=getattr(self, "lag", 1))
+        sizes = lengths_of(X, lengths, episode, index)
+        Y = np.asarray(self.transform(X, lengths=sizes))
+        return -mean_slowness(Y, sizes, lag=getattr(self, "lag", 1))
 
     @property
     def _n_features_out(self) -> int:
@@ -463,3 +490,10 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     @classmethod
     def _from_model(cls, path: str, model: Model, parameters: dict[str, Any]) -> Self:
         return from_model(cls, path, model, parameters)
+
+
+def _spread(found: FloatArray, rows: IntArray, n_rows: int) -> FloatArray:
+    """Return one row per row of the input, with NaN where nothing was found."""
+    spread = np.full((n_rows, found.shape[1]), np.nan, found.dtype)
+    spread[rows] = found
+    return spread

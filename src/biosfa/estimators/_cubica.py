@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from biosfa.kernels.cumulants import independent_rotation
 from biosfa.kernels.exact import principal_axes, to_unit_variance
 from biosfa.typing import Float64Array, FloatArray
-from biosfa.validation import check_count, check_positive, check_samples, keep_index
+from biosfa.validation import check_count, check_positive, check_samples
 
 
 class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -122,8 +122,7 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """Return the independent components of X, an array of shape (n_samples, n_components)."""
         check_is_fitted(self)
         samples = check_samples(self, X, reset=False)
-        found = ((samples - self.mean_) @ self.components_.T).astype(samples.dtype, copy=False)
-        features: FloatArray = keep_index(self, found, X, None)
+        features: FloatArray = ((samples - self.mean_) @ self.components_.T).astype(samples.dtype, copy=False)
         return features
 
     @property

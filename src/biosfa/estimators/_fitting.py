@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from biosfa.episodes import episode_starts, steps_within, without_missing
 from biosfa.estimators._memory import check_pca_memory
@@ -291,7 +292,7 @@ def _checked(
     return Whole(chunk._replace(steps=steps))
 
 
-def input_names(estimator: "SlowFeatureEstimator") -> list[str]:
+def input_names(estimator: BaseEstimator) -> list[str]:
     """Return the names of the input columns: x0, x1, … if they have no names."""
     names = getattr(estimator, "feature_names_in_", None)
     return [f"x{i}" for i in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
@@ -302,9 +303,10 @@ def has_started(estimator: "SlowFeatureEstimator") -> bool:
     return estimator._started
 
 
-def reading_of(estimator: "SlowFeatureEstimator") -> Reading:
+def reading_of(estimator: BaseEstimator) -> Reading:
     """Return how the stream of ``fit`` was divided into episodes."""
-    return estimator._reading
+    reading: Reading = estimator._reading
+    return reading
 
 
 def begin_stream(estimator: "SlowFeatureEstimator", stream: Stream) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa.episodes import episode_starts
+from biosfa.episodes import episode_starts, lengths_of
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
@@ -59,6 +59,8 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         y: object = None,
         *,
         lengths: ArrayLike | None = None,
+        episode: ArrayLike | None = None,
+        index: ArrayLike | None = None,
         recorder: Recorder | None = None,
     ) -> Self:
         """Discard what was learned before, then learn from X in ``n_epochs`` passes.
@@ -70,6 +72,11 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         y : ignored
         lengths : array-like of int, optional
             Number of rows of each episode in X. By default X is one episode.
+        episode : array-like of shape (n_samples,), optional
+            Label of each row's episode, in place of ``lengths``. An episode ends where the label changes.
+        index : array-like of int of shape (n_samples,), optional
+            Number of each row in the recording. An episode ends where it does not increase by 1: where a splitter of
+            scikit-learn has taken rows out.
         recorder : Recorder, optional
             Records W and M at some of the updates.
 
@@ -82,7 +89,7 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         DivergenceError
             If the weights diverge. The model keeps its last finite state.
         """
-        return self._fit(X, lengths, recorder=recorder)
+        return self._fit(X, lengths_of(X, lengths, episode, index), recorder=recorder)
 
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self.n_updates_ == 0:

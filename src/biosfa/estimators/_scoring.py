@@ -15,7 +15,6 @@ def mean_slowness(
     Y: FloatArray,
     lengths: ArrayLike | None,
     *,
-    n_delays: int = 1,
     lag: int = 1,
     time: ArrayLike | None = None,
     unit: float = 1.0,
@@ -29,8 +28,7 @@ def mean_slowness(
     ValueError
         If a feature is constant, or if no two rows are ``lag`` apart.
     """
-    cut = [len(Y)] if lengths is None else [max(0, int(n) - n_delays + 1) for n in np.asarray(lengths)]
-    starts = episode_starts(len(Y), [n for n in cut if n > 0], open_episode=False)
+    starts = episode_starts(len(Y), lengths, open_episode=False)
     rest = without_missing(Y, starts, rows_with_nan(Y), broken=False)
     if not varies(rest.samples).all():
         raise ValueError("the features do not vary on X, so they have no slowness: give more varied samples")

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
+from biosfa.episodes import lengths_of
 from biosfa.estimators._exact import ExactEstimator, check_no_stream
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
@@ -153,6 +154,8 @@ class SFA(ExactEstimator):
         y: object = None,
         *,
         lengths: ArrayLike | None = None,
+        episode: ArrayLike | None = None,
+        index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         time: ArrayLike | bool | None = None,
     ) -> Self:
@@ -166,6 +169,11 @@ class SFA(ExactEstimator):
         lengths : array-like of int, optional
             Number of rows of each episode in X. No difference is taken across their boundaries. By default X is one
             episode.
+        episode : array-like of shape (n_samples,), optional
+            Label of each row's episode, in place of ``lengths``. An episode ends where the label changes.
+        index : array-like of int of shape (n_samples,), optional
+            Number of each row in the recording. An episode ends where it does not increase by 1: where a splitter of
+            scikit-learn has taken rows out.
         sample_weight : array-like of shape (n_samples,), optional
             Weights v of the samples. The pair of the samples t and t + lag has the weight √(v_t v_{t+lag}). A delay
             vector has the weight of its newest sample. By default all weights are 1.
@@ -196,7 +204,8 @@ class SFA(ExactEstimator):
         MemoryError
             If the matrices do not fit into memory. The message says how large they are.
         """
-        return self._fit(X, lengths, sample_weight=sample_weight, time=time)
+        sizes = lengths_of(X, lengths, episode, index)
+        return self._fit(X, sizes, sample_weight=sample_weight, time=time)
 
     def fit_transform(
         self,
@@ -204,14 +213,24 @@ class SFA(ExactEstimator):
         y: object = None,
         *,
         lengths: ArrayLike | None = None,
+        episode: ArrayLike | None = None,
+        index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         time: ArrayLike | None = None,
     ) -> FloatArray:
         """Fit to X as :meth:`fit` does, and return its slow features."""
-        return self.fit(X, lengths=lengths, sample_weight=sample_weight, time=time).transform(X, lengths=lengths)
+        sizes = lengths_of(X, lengths, episode, index)
+        return self.fit(X, lengths=sizes, sample_weight=sample_weight, time=time).transform(X, lengths=sizes)
 
     def score(
-        self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, time: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: object = None,
+        *,
+        lengths: ArrayLike | None = None,
+        episode: ArrayLike | None = None,
+        index: ArrayLike | None = None,
+        time: ArrayLike | None = None,
     ) -> float:
         """Return the mean slowness of the features of X times −1, so that greater is better.
 
@@ -222,6 +241,8 @@ class SFA(ExactEstimator):
         y : ignored
         lengths : array-like of int, optional
             Number of rows of each episode in X.
+        episode, index : array-like of shape (n_samples,), optional
+            Episodes by label and by number of the row, as for :meth:`fit`.
         time : array-like of shape (n_samples,), optional
             Times of the samples, for a model that was fitted with times. Slowness is then in its unit of time. By
             default differences are taken over the lag of the model.
@@ -236,11 +257,12 @@ class SFA(ExactEstimator):
             If a feature is constant on X, so that its slowness is not defined.
         """
         if time is None:
-            return super().score(X, lengths=lengths)
-        Y = np.asarray(self.transform(X, lengths=lengths))
+            return super().score(X, lengths=lengths, episode=episode, index=index)
+        sizes = lengths_of(X, lengths, episode, index)
+        Y = np.asarray(self.transform(X, lengths=sizes))
         if self.time_unit_ is None:
             raise ValueError("this model was fitted without time, so its score takes no time: leave it out")
-        return -mean_slowness(Y, lengths, time=time, unit=self.time_unit_)
+        return -mean_slowness(Y, sizes, time=time, unit=self.time_unit_)
 
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self._moments.n_pairs == 0:

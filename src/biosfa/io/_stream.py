@@ -92,6 +92,8 @@ class Stream:
         Names of the columns of a sample. They are x0, x1, … if the files have no names.
     named : bool
         Whether the files have names for their columns.
+    chosen : bool
+        Whether ``columns`` chose the columns.
     n_features : int
         Number of columns of a sample.
     n_rows : int or None
@@ -132,6 +134,7 @@ class Stream:
         first = self._open(0)
         features, labels = self._find_columns(first)
         self.named = first.named or (options.columns, options.skip) != (None, None)  # x0, x2 say which ones, too
+        self.chosen = options.columns is not None
         self.feature_names = [first.columns[i] for i in features]
         self.reading = Reading(
             time=None if self._time is None else first.columns[labels[0]],

@@ -1,6 +1,9 @@
 """Surrogates: samples that keep some properties of a recording, but not the one that is tested."""
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy import fft
 
 from biosfa.typing import Float64Array, FloatArray, IntArray
 
@@ -9,32 +12,52 @@ from biosfa.typing import Float64Array, FloatArray, IntArray
 LARGEST_JUMP = 0.01
 
 
-def phase_randomised(X: FloatArray, lengths: IntArray, rng: np.random.Generator) -> Float64Array:
-    """Return columns with the same spectra and with random phases (Theiler et al. 1992).
+class _Spectra(NamedTuple):
+    """Spectra of some columns of an episode."""
+
+    rows: slice
+    columns: IntArray
+    period: int  # the length of the episode, or twice that
+    spectra: np.ndarray[tuple[int, ...], np.dtype[np.complex128]]  # (columns, frequencies), without the mean
+
+
+class PhaseRandomised:
+    """Makes columns with the same spectra as those of samples, and with random phases (Theiler et al. 1992).
 
     The slowness of every single column stays the same, but columns no longer share anything. ``lengths`` has the number
-    of rows of each episode; episodes are treated one by one.
+    of rows of each episode; episodes are treated one by one. Where a column drifts, its episode is followed by its
+    mirror image, and the surrogate is cut in half.
     """
-    surrogate = np.empty(X.shape)
-    begin = 0
-    for length in lengths:
-        rows = slice(begin, begin + int(length))
-        for column in range(X.shape[1]):
-            surrogate[rows, column] = _randomised(X[rows, column].astype(np.float64), rng)
-        begin = rows.stop
-    return surrogate
 
+    def __init__(self, X: FloatArray, lengths: IntArray) -> None:
+        self._means: list[tuple[slice, Float64Array]] = []
+        self._spectra: list[_Spectra] = []
+        self._shape = X.shape
+        begin = 0
+        for length in lengths.tolist():
+            rows = slice(begin, begin + length)
+            begin = rows.stop
+            mean = X[rows].mean(axis=0, dtype=np.float64)
+            self._means.append((rows, mean))
+            centred = (X[rows] - mean).T
+            changes = np.square(np.diff(centred)).sum(axis=1)
+            drifts = np.square(centred[:, -1] - centred[:, 0]) > LARGEST_JUMP * changes
+            for columns, whole in (
+                (np.flatnonzero(~drifts), centred[~drifts]),
+                (np.flatnonzero(drifts), np.concatenate([centred[drifts], centred[drifts, ::-1]], axis=1)),
+            ):
+                if len(columns):
+                    self._spectra.append(_Spectra(rows, columns, whole.shape[1], fft.rfft(whole)))
 
-def _randomised(x: Float64Array, rng: np.random.Generator) -> Float64Array:
-    """One column of one episode. Where it drifts, it is followed by its mirror image, and cut in half afterwards."""
-    mean, changes = x.mean(), np.square(np.diff(x)).sum()
-    period = x - mean
-    if (x[-1] - x[0]) ** 2 > LARGEST_JUMP * changes:
-        period = np.concatenate([period, period[::-1]])
-    spectrum = np.fft.rfft(period)
-    turned = spectrum * np.exp(2j * np.pi * rng.random(len(spectrum)))
-    turned[0] = spectrum[0]
-    if len(period) % 2 == 0:  # the highest frequency has no phase
-        turned[-1] = spectrum[-1]
-    made: Float64Array = np.fft.irfft(turned, n=len(period))[: len(x)] + mean
-    return made
+    def draw(self, rng: np.random.Generator) -> Float64Array:
+        """Return one surrogate of the samples."""
+        made = np.empty(self._shape)
+        for rows, columns, period, spectra in self._spectra:
+            turned = spectra * np.exp(2j * np.pi * rng.random(spectra.shape))
+            turned[:, 0] = 0.0
+            if period % 2 == 0:  # the highest frequency has no phase
+                turned[:, -1] = spectra[:, -1]
+            made[rows, columns] = fft.irfft(turned, n=period)[:, : rows.stop - rows.start].T
+        for rows, mean in self._means:
+            made[rows] += mean
+        return made

@@ -4,10 +4,11 @@ from biosfa.monitoring._calibration import Calibration
 from biosfa.monitoring._charts import SLOW_AND_REST
 from biosfa.monitoring._monitor import SlowFeatureMonitor
 from biosfa.monitoring._peers import Peer, compare
-from biosfa.monitoring._verdicts import VERDICTS, Rule
+from biosfa.monitoring._verdicts import ALARMS, VERDICTS, Rule, checked_persistence
 from biosfa.monitoring._watch import Status, Watched
 
 __all__ = [
+    "ALARMS",
     "SLOW_AND_REST",
     "VERDICTS",
     "Calibration",
@@ -16,5 +17,6 @@ __all__ = [
     "SlowFeatureMonitor",
     "Status",
     "Watched",
+    "checked_persistence",
     "compare",
 ]

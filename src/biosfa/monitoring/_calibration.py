@@ -10,9 +10,12 @@ import numpy as np
 from biosfa.estimators import ConstantColumns
 from biosfa.exceptions import ShortCalibrationWarning
 from biosfa.io import Chunk, Stream
+from biosfa.monitoring._charts import SLOW_AND_REST
 from biosfa.monitoring._detectors import Detector, Method
 from biosfa.monitoring._limits import BEYOND, correlation_time
+from biosfa.monitoring._reading import as_decimal
 from biosfa.typing import Float64Array
+from biosfa.validation import check_count, check_positive
 from biosfa.wording import counted
 
 Part = TypeVar("Part")
@@ -66,24 +69,45 @@ class Calibration:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "Calibration":
-        """Restore the calibration from JSON data."""
-        return cls(**{**content, "false_alarms": np.array(content["false_alarms"], dtype=np.float64)})
+        """Restore the calibration from JSON data.
+
+        Raises
+        ------
+        ValueError
+            If it is not the calibration of a monitor.
+        """
+        n_blocks, false_alarms = content["n_blocks"], [float(share) for share in content["false_alarms"]]
+        check_positive("correlation_time", content["correlation_time"])
+        if len(false_alarms) != len(SLOW_AND_REST) or not all(0.0 <= share <= 1.0 for share in false_alarms):
+            raise ValueError(f"false_alarms are not {len(SLOW_AND_REST)} shares: {false_alarms}")
+        return cls(
+            n_rows=check_count("n_rows", content["n_rows"]),
+            n_blocks=0 if n_blocks == 0 else check_count("n_blocks", n_blocks),
+            correlation_time=float(content["correlation_time"]),
+            rows_needed=check_count("rows_needed", content["rows_needed"]),
+            false_alarms=np.array(false_alarms),
+        )
 
 
 def survey(stream: Stream, detector: Detector) -> Survey:
     """Read the stream once, and return what it is like; ``detector`` computes the features."""
     n_rows, constants = 0, ConstantColumns()
+    kind: type[np.floating[Any]] = np.float64
     features, starts = [], []
     for chunk in stream:
         if len(chunk.samples):
             constants.add(chunk.samples)
+            kind = chunk.samples.dtype.type
         if n_rows < TIMED_ROWS:
-            Y, begins = detector.features(chunk)
-            features.append(Y[:, detector.charts.levels[0] > 0.0])
-            starts.append(begins)
+            seen = detector.features(chunk)
+            features.append(seen.now[:, detector.charts.levels[0] > 0.0])
+            starts.append(seen.begins)
         n_rows += chunk.n_rows
+    if not n_rows:
+        raise ValueError("there are no rows of normal operation")
     time = correlation_time(np.concatenate(features), np.concatenate(starts))
-    return Survey(n_rows, constants.values or {}, time)
+    values = {column: as_decimal(kind(value)) for column, value in (constants.values or {}).items()}
+    return Survey(n_rows, values, time)
 
 
 def blocks_for(n_rows: int, correlation_time: float) -> int:

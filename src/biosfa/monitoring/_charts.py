@@ -38,7 +38,7 @@ class Charts:
 
     def statistics(self, Y: Float64Array, previous: Float64Array) -> Float64Array:
         """Return the statistics of rows of features; ``previous`` has the features of the row before each, or NaN."""
-        return np.hstack([np.square(Y) @ self.levels.T, np.square(Y - previous) @ self.changes.T])
+        return np.concatenate([np.square(Y) @ self.levels.T, np.square(Y - previous) @ self.changes.T], axis=1)
 
     def weights(self) -> Float64Array:
         """Return the weights of the features in all charts, one row per chart."""

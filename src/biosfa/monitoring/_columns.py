@@ -5,6 +5,7 @@ import numpy as np
 from biosfa.estimators import Projection
 from biosfa.monitoring._charts import REST, Contributions
 from biosfa.monitoring._normal import Normal
+from biosfa.monitoring._reading import Moved, Read
 from biosfa.signal import SignalPath, name_of_expansion
 from biosfa.typing import Float64Array, IntArray
 
@@ -16,30 +17,50 @@ class Attribution:
         self._projection = projection
         self._known: tuple[Normal, Contributions] | None = None  # computed once per change of what is normal
 
-    def shares(
-        self, normal: Normal, Y: Float64Array, previous: Float64Array, moved: tuple[IntArray, IntArray]
-    ) -> Float64Array:
-        """Return the shares (rows, charts, columns).
-
-        ``Y`` and ``previous`` are features of the model. ``moved`` has rows and columns where a column that was
-        constant in normal operation has another value: its share in the statistics of the rest is infinite.
-        """
+    def shares(self, normal: Normal, read: Read) -> Float64Array:
+        """Return the shares (rows, charts, columns). That of a constant column that has moved is infinite."""
         if self._known is None or self._known[0] is not normal:
             components = self._projection.components
             turned = components if normal.turn is None else normal.turn @ components
             weights = normal.charts.weights()
             self._known = normal, Contributions(weights, *by_input_column(self._projection.signal, turned))
-        now = normal.apply(Y)
-        shares = self._known[1].of(now, now - normal.apply(previous), n_levels=len(normal.charts.levels))
-        rows, columns = moved
-        for chart in REST:
-            shares[rows, chart] = 0.0
-            shares[rows, chart, columns] = np.inf
-        return shares
+        now = normal.apply(read.features.now)
+        shares = self._known[1].of(now, now - normal.apply(read.features.before), n_levels=len(normal.charts.levels))
+        return _with_moved(shares, read.moved)
+
+    def causes(self, normal: Normal, read: Read, limits: Float64Array) -> Float64Array:
+        """Return the share of each column in what is out of its limit, for each row; 0 where nothing is.
+
+        It is also 0 where contributions are not known for the expansion.
+        """
+        found = np.zeros((len(read.statistics), self._projection.signal.n_features_in))
+        out = np.flatnonzero(np.any(read.statistics > limits, axis=1))
+        if len(out):
+            some = read.only(out)
+            shares = self.shares(normal, some) if self.known else self._of_constants(some)
+            found[out] = relative_causes(shares, some.statistics, limits)
+        return found
+
+    @property
+    def known(self) -> bool:
+        """Whether contributions are known for the expansion."""
+        return is_traced(self._projection.signal)
+
+    def _of_constants(self, read: Read) -> Float64Array:
+        """Return the shares of constant columns that have moved. Other columns have none."""
+        n_rows, n_charts = read.statistics.shape
+        return _with_moved(np.zeros((n_rows, n_charts, self._projection.signal.n_features_in)), read.moved)
 
 
-def causes(shares: Float64Array, statistics: Float64Array, limits: Float64Array) -> Float64Array:
-    """Return the share of each column in what is out of its limit, for each row; 0 where nothing is.
+def _with_moved(shares: Float64Array, moved: Moved) -> Float64Array:
+    for chart in REST:
+        shares[moved.rows, chart] = 0.0
+        shares[moved.rows, chart, moved.columns] = np.inf
+    return shares
+
+
+def relative_causes(shares: Float64Array, statistics: Float64Array, limits: Float64Array) -> Float64Array:
+    """Return the share of each column in what is out of its limit, for each row.
 
     Every statistic that is out counts as its multiple of the limit. A column with an infinite share is the only cause.
     """
@@ -52,6 +73,13 @@ def causes(shares: Float64Array, statistics: Float64Array, limits: Float64Array)
     total = found.sum(axis=1, keepdims=True)
     relative: Float64Array = np.divide(found, total, out=np.zeros_like(found), where=total > 0.0)
     return relative
+
+
+def is_traced(signal: SignalPath) -> bool:
+    """Return whether it is known to which input columns the expanded signal belongs."""
+    if signal.transformer is None:
+        return True
+    return name_of_expansion(signal.transformer) == "quadratic" and signal.reduction is None
 
 
 def by_input_column(signal: SignalPath, components: Float64Array) -> tuple[Float64Array, list[IntArray]]:
@@ -73,7 +101,7 @@ def by_input_column(signal: SignalPath, components: Float64Array) -> tuple[Float
         unreduced = np.hstack([block @ loadings for block in np.split(components, n_delays, axis=1)])
         columns = np.arange(unreduced.shape[1])
         return unreduced, [columns[columns % signal.n_features_in == j] for j in range(signal.n_features_in)]
-    if name_of_expansion(signal.transformer) != "quadratic" or signal.reduction is not None:
+    if not is_traced(signal):
         raise ValueError(
             "contributions are known for no expansion, for pca, and for expansion='quadratic' without pca; this model "
             f"has {signal.transformer!r}{' after pca' if signal.reduction is not None else ''}"

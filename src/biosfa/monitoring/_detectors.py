@@ -2,22 +2,48 @@
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from biosfa.estimators import SFA, Projection, SlowFeatureEstimator, begin_stream, learn_chunk
+from biosfa.estimators import SFA, Projection, SlowFeatureEstimator, begin_stream, has_started, learn_chunk
 from biosfa.io import Chunk, Stream
 from biosfa.kernels.exact import Moments, principal_axes
 from biosfa.monitoring._charts import Charts, previous_rows
 from biosfa.signal import SignalPath
 from biosfa.typing import BoolArray, Float64Array
+from biosfa.wording import counted
 
 Part = TypeVar("Part")
 
+# Larger features are not told apart: with the largest weight of a chart, their squares are still finite.
+WILDEST = 1e70
 # Share of the variance that the principal components of a monitor by PCA keep.
 KEPT_VARIANCE = 0.9
+
+
+def tamed(Y: Float64Array) -> Float64Array:
+    """Return features of rows. Where values of the input are so wild that squares overflow, features are scaled down.
+
+    So every statistic of such a row is finite, and far beyond its limit.
+    """
+    wild = ~(np.abs(Y).max(axis=1, initial=0.0) <= WILDEST)
+    if not wild.any():
+        return Y
+    with np.errstate(invalid="ignore"):  # infinity that is divided by infinity
+        scaled = WILDEST * (Y[wild] / np.abs(Y[wild]).max(axis=1, keepdims=True))
+    tame = Y.copy()
+    tame[wild] = np.nan_to_num(scaled, nan=WILDEST)
+    return tame
+
+
+class Features(NamedTuple):
+    """Features of rows; NaN where there are none."""
+
+    now: Float64Array  # (rows, features)
+    before: Float64Array  # those of the row before each
+    begins: BoolArray  # which rows begin an episode
 
 
 @dataclass
@@ -26,22 +52,33 @@ class Detector:
 
     projection: Projection
     charts: Charts
-    last: Float64Array | None = None  # features of the last row; NaN if there are none
+    last: Float64Array = field(init=False)  # features of the last row; NaN if there are none
 
-    def features(self, chunk: Chunk) -> tuple[Float64Array, BoolArray]:
-        """Return features of the rows that follow the last chunk (NaN: none), and which rows begin an episode."""
-        Y = self.projection.features(chunk).astype(np.float64, copy=False)
+    def __post_init__(self) -> None:
+        self.end_episode()
+
+    def end_episode(self) -> None:
+        """Say that the next row does not follow the last one."""
+        self.projection.signal.forget()
+        self.last = np.full(len(self.projection.components), np.nan)
+
+    def features(self, chunk: Chunk) -> Features:
+        """Return features of the rows that follow the last chunk."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            features, rows = self.projection.placed(chunk)
+        Y = features.astype(np.float64, copy=False)
+        Y[rows] = tamed(Y[rows])
         begins = np.zeros(len(Y), np.bool_)
         begins[chunk.rows[chunk.starts]] = True
-        return Y, begins
+        found = Features(Y, previous_rows(Y, begins, self.last), begins)
+        if len(Y):
+            self.last = Y[-1]
+        return found
 
     def statistics(self, chunk: Chunk) -> Float64Array:
         """Return the statistics of the rows that follow the last chunk; NaN where there are none."""
-        Y, begins = self.features(chunk)
-        before = np.full(Y.shape[1], np.nan) if self.last is None else self.last
-        if len(Y):
-            self.last = Y[-1]
-        return self.charts.statistics(Y, previous_rows(Y, begins, before))
+        found = self.features(chunk)
+        return self.charts.statistics(found.now, found.before)
 
 
 class Method(Protocol[Part]):
@@ -76,11 +113,26 @@ class SlowFeatures:
         learn_chunk(part, chunk)
 
     def detector(self, parts: Sequence[SFA]) -> Detector:
-        """Return the detector of the merged models."""
-        merged = copy.deepcopy(parts[0])
-        for part in parts[1:]:
+        """Return the detector of the merged models. Parts of which all rows are missing have nothing to merge."""
+        first, *others = [part for part in parts if has_started(part)] or parts
+        merged = copy.deepcopy(first)
+        for part in others:
             merged.merge(part)
+        check_enough(merged)
         return of_model(merged, self.slow_share)
+
+
+def check_enough(sfa: SFA) -> None:
+    """Raise ValueError if a model has learned from so few rows that the covariance is singular."""
+    n = sfa.n_samples_seen_ if has_started(sfa) else 0
+    if n and hasattr(sfa, "components_"):  # otherwise no row follows another
+        m = sfa.components_.shape[1]
+        if n > m:
+            return
+        few = f"{n} rows are too few for {m} columns and delays"
+    else:
+        few = f"{counted(n, 'row')} of which none follows another are too few"
+    raise ValueError(f"{few}: the covariance is singular. Give more rows, or fewer columns or delays")
 
 
 def of_model(model: SlowFeatureEstimator, slow_share: float) -> Detector:

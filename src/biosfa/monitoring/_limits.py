@@ -36,6 +36,11 @@ def upper_limit(values: Float64Array, rate: float) -> float:
     return float(threshold + scale * beyond)
 
 
+def multiples(statistics: Float64Array, limits: Float64Array) -> Float64Array:
+    """Return statistics as multiples of their limits; 0 for statistics that are always 0."""
+    return statistics / np.maximum(limits, np.finfo(np.float64).tiny)
+
+
 def _generalized_pareto(excess: Float64Array) -> tuple[float, float]:
     """Return shape ξ and scale σ by probability-weighted moments (Hosking & Wallis, Technometrics 29, 1987)."""
     n = len(excess)
@@ -47,15 +52,30 @@ def _generalized_pareto(excess: Float64Array) -> tuple[float, float]:
     return shape, float(b0 * (1.0 - shape))
 
 
-def limits(statistics: Float64Array, rate: float, *, family: bool) -> Float64Array:
-    """Return a limit per statistic. With ``family``, ``rate`` holds for all of them together."""
-    own = common_rate(statistics, rate) if family else rate
-    return np.array([upper_limit(column, own) for column in statistics.T])
+def upper_limits(statistics: Float64Array, rate: float) -> Float64Array:
+    """Return the limit of each statistic.
+
+    Raises
+    ------
+    ValueError
+        If there are no values of a statistic.
+    """
+    if not np.isfinite(statistics).any(axis=0).all():
+        raise ValueError(
+            "rows of normal operation have no statistics: their episodes are too short, or values are missing"
+        )
+    return np.array([upper_limit(column, rate) for column in statistics.T])
 
 
 def common_rate(statistics: Float64Array, rate: float) -> float:
-    """Return the rate per statistic at which a share ``rate`` of the rows exceeds any limit."""
+    """Return the rate per statistic at which a share ``rate`` of the rows exceeds any limit.
+
+    Statistics that never vary have no alarms. They do not count.
+    """
     full = statistics[np.all(np.isfinite(statistics), axis=1)]
+    full = full[:, np.any(full != full[:1], axis=0)]
+    if not full.size:
+        return rate
     n = len(full)
     # the share of rows with values at least as large as the row's, for the statistic where it is smallest
     ranks = np.argsort(np.argsort(-full, axis=0), axis=0) + 1.0
@@ -69,6 +89,8 @@ def correlation_time(Y: Float64Array, begins: BoolArray) -> float:
     """
     episode = np.cumsum(begins)
     known: BoolArray = np.all(np.isfinite(Y), axis=1)
+    if not known.any():
+        return 1.0
     centred = np.where(known[:, None], Y - Y[known].mean(axis=0), 0.0)
     variance = np.square(centred[known]).mean(axis=0)
     lags = np.unique(np.geomspace(1, max(1, len(Y) // 3), 60).astype(int))

@@ -1,53 +1,28 @@
 """A monitor of a process: statistics of slow features, limits that hold, verdicts, and what contributes to them."""
 
-import copy
 import os
-import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa.estimators import (
-    SFA,
-    Projection,
-    SlowFeatureEstimator,
-    check_columns,
-    load_as,
-    reading_of,
-)
-from biosfa.exceptions import RankDeficiencyWarning
-from biosfa.io import Chunk, Reading, Stream
+from biosfa.estimators import SlowFeatureEstimator, load_as
+from biosfa.io import Reading, Stream
 from biosfa.io.model_file import Model, write_model
-from biosfa.monitoring._calibration import (
-    Calibration,
-    Survey,
-    blocks_for,
-    cross_fitted,
-    rows_needed,
-    survey,
-    warn_if_short,
-)
-from biosfa.monitoring._charts import previous_rows
-from biosfa.monitoring._columns import Attribution, causes
-from biosfa.monitoring._detectors import Detector, SlowFeatures, of_model
-from biosfa.monitoring._limits import common_rate, upper_limit
-from biosfa.monitoring._normal import Normal
-from biosfa.monitoring._rows import features_of, opened
+from biosfa.monitoring._explaining import Explaining
+from biosfa.monitoring._following import Following
+from biosfa.monitoring._outliers import Outliers
+from biosfa.monitoring._parameters import check_parameters
+from biosfa.monitoring._rows import opened
 from biosfa.monitoring._saving import from_file, to_file
-from biosfa.monitoring._verdicts import VERDICTS, Persistence, Rule, codes, compared_rules
-from biosfa.monitoring._watch import Status, Watch, Watched, moved_constants
-from biosfa.typing import BoolArray, Float64Array, IntArray
-from biosfa.validation import (
-    check_count,
-    check_positive,
-    unchanged_on_error,
-)
+from biosfa.monitoring._training import Learned, learned
+from biosfa.monitoring._verdicts import VERDICTS, Persistence, Rule, codes
+from biosfa.typing import Float64Array
+from biosfa.validation import unchanged_on_error
 
 
-class SlowFeatureMonitor(OutlierMixin, BaseEstimator):
+class SlowFeatureMonitor(Outliers, Following, Explaining):
     """Watch a process, and say whether its operating point has moved or its dynamics are no longer normal.
 
     The monitor learns all slow features of normal operation. Four statistics compare a row with it (Shang et al. 2015).
@@ -82,7 +57,7 @@ class SlowFeatureMonitor(OutlierMixin, BaseEstimator):
         counts. By default the monitor does not change.
     model : SFA or OnlineSFA, optional
         A fitted model. :meth:`fit` then only computes the limits. Give it rows from which the model has not learned.
-        ``n_delays`` and ``expansion`` are those of the model.
+        ``n_delays`` and ``expansion`` are those of the model. The monitor keeps a copy of it.
 
     Attributes
     ----------
@@ -121,15 +96,10 @@ class SlowFeatureMonitor(OutlierMixin, BaseEstimator):
 
     _may_be_nan: ClassVar[tuple[str, ...]] = ()  # arrays of a model file
 
-    model_: SlowFeatureEstimator
-    limits_: Float64Array
-    calibration_: Calibration
+    missing = "break"  # rows with missing values end episodes, for the command
+
     rules_: tuple[Rule, ...]
-    n_features_in_: int
-    constant_columns_: dict[int, float]
-    _normal: Normal
-    _watch: Watch | None = None
-    _attribution: Attribution | None = None
+    _reading: Reading
 
     def __init__(
         self,
@@ -167,7 +137,8 @@ class SlowFeatureMonitor(OutlierMixin, BaseEstimator):
     @property
     def reading_(self) -> Reading:
         """How the stream of ``fit`` was divided into episodes."""
-        return reading_of(self.model_)
+        check_is_fitted(self)
+        return self._reading
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "limits_")
@@ -200,58 +171,10 @@ class SlowFeatureMonitor(OutlierMixin, BaseEstimator):
             If there are fewer rows than columns and delays, so that the covariance is singular.
         """
         with unchanged_on_error(self):
-            self._check_parameters()
+            check_parameters(self)
             stream = opened(self, X, lengths, reset=True)
-            self.model_ = self._learned(stream) if self.model is None else self.model
-            check_columns(self.model_, stream)
-            detector = of_model(self.model_, self.slow_share)
-            found = survey(stream, copy.deepcopy(detector))
-            if self.model is None:
-                n_blocks = blocks_for(found.n_rows, found.correlation_time)
-                method = SlowFeatures(self.n_delays, self.model_.expansion_, self.slow_share)
-                statistics = cross_fitted(method, stream, found.n_rows, n_blocks)
-            else:
-                n_blocks, statistics = 0, np.concatenate([detector.statistics(chunk) for chunk in stream])
-            self._calibrate(found, statistics, n_blocks)
+            self._take(learned(self, stream), stream.reading)
         return self
-
-    def _learned(self, stream: Stream) -> SFA:
-        """Return exact SFA of the stream, with all features."""
-        sfa = SFA(n_delays=self.n_delays, expansion=self.expansion, missing="break")
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", RankDeficiencyWarning)
-            sfa.fit(stream)
-        n, m = sfa.n_samples_seen_, sfa.components_.shape[1]
-        if n <= m:
-            raise ValueError(
-                f"{n} rows are too few for {m} columns and delays: the covariance is singular. Give more rows, or "
-                "fewer columns or delays"
-            )
-        for warning in caught:
-            if warning.category is not RankDeficiencyWarning or not self._only_constant(sfa):
-                warnings.warn(warning.message, warning.category, stacklevel=4)
-        return sfa
-
-    def _only_constant(self, sfa: SFA) -> bool:
-        """Return whether all redundant columns are constant: these are watched in another way."""
-        return sfa.rank_ + len(sfa.redundant_features_) == sfa.components_.shape[1] and all(
-            not sfa.patterns_[:, column].any() for column in sfa.redundant_features_ if column < sfa.patterns_.shape[1]
-        )
-
-    def _calibrate(self, found: Survey, statistics: Float64Array, n_blocks: int) -> None:
-        """Set the limits from statistics of rows of normal operation."""
-        rate = common_rate(statistics, self.alarm_rate) if self.family else self.alarm_rate
-        self.limits_ = np.array([upper_limit(column, rate) for column in statistics.T])
-        out, n_features = statistics > self.limits_, self.model_.components_.shape[1]
-        needed = rows_needed(found.correlation_time, n_features, rate)
-        self.calibration_ = Calibration(found.n_rows, n_blocks, found.correlation_time, needed, out.mean(axis=0))
-        self.rules_ = compared_rules(out, self.persistence, n_levels=2, rng=np.random.default_rng(0))
-        self.constant_columns_ = found.constants
-        patterns = None if self.forget is None else self.model_.patterns_
-        self._normal = Normal.of_training(self.model_.delta_values_, found.n_rows, self.slow_share, patterns)
-        self._watch, self._attribution = None, None
-        self.offset_ = -1.0
-        warn_if_short(found, n_features, rate, stacklevel=3)
 
     def statistics(self, X: ArrayLike | Stream, *, lengths: ArrayLike | None = None) -> Float64Array:
         """Return the four statistics of each row: T² slow, T² rest, S² slow, S² rest.
@@ -269,14 +192,7 @@ class SlowFeatureMonitor(OutlierMixin, BaseEstimator):
             NaN where there is no statistic: in rows with a missing value, where earlier rows of the episode are missing
             that the delays need, and in the first row of an episode for S².
         """
-        check_is_fitted(self)
-        Y, begins, chunk = self._rows(X, lengths)
-        turned = self._normal.apply(Y)
-        nothing = np.full(turned.shape[1], np.nan)
-        statistics = self._normal.charts.statistics(turned, previous_rows(turned, begins, nothing))
-        rows, _ = self._moved_constants(chunk)
-        statistics[rows, 1] = statistics[rows, 3] = np.inf
-        return statistics
+        return self._read(X, lengths).statistics
 
     def verdicts(self, X: ArrayLike | Stream, *, lengths: ArrayLike | None = None) -> np.ndarray[Any, Any]:
         """Return the verdict on each row.
@@ -308,214 +224,31 @@ class SlowFeatureMonitor(OutlierMixin, BaseEstimator):
         lasting = Persistence.begin(self.persistence, len(self.limits_)).apply(values > self.limits_)
         return np.array(VERDICTS)[codes(values, lasting, n_levels=2)]
 
-    def contributions(self, X: ArrayLike | Stream, *, lengths: ArrayLike | None = None) -> Float64Array:
-        """Return the share of each input column in each statistic. The shares add up to the statistic.
-
-        They are reconstruction-based contributions (Alcala & Qin 2009), brought to the sum of the statistic. All delays
-        of a column count together. With ``expansion="quadratic"``, a monomial counts for each of its columns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or Stream
-            Rows in order of time. The result has ``4 * n_features`` numbers per row.
-        lengths : array-like of int, optional
-            Number of rows of each episode in X.
-
-        Returns
-        -------
-        array of shape (n_samples, 4, n_features)
-            NaN where there is no statistic.
-        """
-        check_is_fitted(self)
-        Y, begins, chunk = self._rows(X, lengths)
-        previous = previous_rows(Y, begins, np.full(Y.shape[1], np.nan))
-        return self._attributing().shares(self._normal, Y, previous, self._moved_constants(chunk))
-
-    def causes(self, X: ArrayLike | Stream, *, lengths: ArrayLike | None = None) -> Float64Array:
-        """Return the share of each input column in what is beyond its limit.
-
-        Statistics that are beyond their limits count with their contributions, divided by the limit. So the column with
-        the largest share is the first to look at. Sum the result over the rows of an alarm.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or Stream
-            Rows in order of time.
-        lengths : array-like of int, optional
-            Number of rows of each episode in X.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
-            Rows add up to 1, or are 0 if no statistic is beyond its limit.
-        """
-        shares = self.contributions(X, lengths=lengths)
-        return causes(shares, self.statistics(X, lengths=lengths), self.limits_)
-
-    def _attributing(self) -> Attribution:
-        if self._attribution is None:
-            self._attribution = Attribution(Projection.of(self.model_))
-        return self._attribution
-
-    def update(self, x: ArrayLike) -> Status:
-        """Take the next row of a process that runs, and return its verdict.
-
-        The result is that of :meth:`verdicts` for all rows so far, in constant memory. With ``forget``, the monitor
-        also learns from normal rows, in blocks of ``forget / 20`` rows, at least 50. It never learns from a row in
-        alarm, nor from a block in which more than a fifth of the rows are.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,)
-            The next row. NaN means that a value is missing.
-
-        Returns
-        -------
-        Status
-        """
-        row = np.asarray(x, dtype=np.float64)
-        if row.shape != (getattr(self, "n_features_in_", None),):
-            check_is_fitted(self)
-            raise ValueError(f"x must have the shape ({self.n_features_in_},); got {row.shape}")
-        watch = self._watching()
-        status = watch.row(row)
-        self._normal = watch.normal
-        return status
-
-    def watch_chunk(self, chunk: Chunk) -> Watched:
-        """Take the next rows of a stream as :meth:`update` does.
-
-        Parameters
-        ----------
-        chunk : Chunk
-            Rows that follow those of the last call.
-
-        Returns
-        -------
-        Watched
-        """
-        watch = self._watching()
-        found = watch.chunk(chunk)
-        self._normal = watch.normal
-        return found
-
-    def end_episode(self) -> Self:
-        """Say that the next row of :meth:`update` does not follow the last one."""
-        self._watching().end_episode()
-        return self
-
-    def _watching(self) -> Watch:
-        if self._watch is None:
-            check_is_fitted(self)
-            self._watch = Watch(
-                self.model_, self._normal, self.limits_, self.persistence, self.constant_columns_, self.forget
-            )
-        return self._watch
-
-    def accept(self, X: ArrayLike | Stream | None = None, *, since: int = 0, lengths: ArrayLike | None = None) -> Self:
-        """Make a new operating point normal.
-
-        The mean of normal operation becomes that of these rows. The rows also count in its covariances.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or Stream, optional
-            Rows at the new operating point. By default the rows that :meth:`update` has seen; the last 2,000 are kept.
-        since : int, default=0
-            Number of the first row at the new operating point: in X, or of the rows that :meth:`update` has seen.
-        lengths : array-like of int, optional
-            Number of rows of each episode in X.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If there are no such rows.
-
-        Warns
-        -----
-        ShortCalibrationWarning
-            If there are fewer rows than 20 correlation times of the slowest feature.
-        """
-        check_is_fitted(self)
-        if X is None:
-            Y, begins = self._watching().recent(since)
-        else:
-            Y, begins, _ = self._rows(X, lengths)
-            Y, begins = Y[since:], begins[since:]
-        previous = previous_rows(Y, begins, np.full(Y.shape[1], np.nan))
-        known = np.isfinite(Y).all(axis=1)
-        if not known.any():
-            raise ValueError(f"there are no rows since row {since}: give rows, or a smaller number")
-        self._normal = self._normal.at(Y[known], previous[known])
-        if self._watch is not None:
-            self._watch.normal = self._normal
-        return self
-
-    def score_samples(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> Float64Array:
-        """Return minus the largest ratio of a statistic to its limit: below −1 is an outlier, NaN has no data."""
-        statistics = self.statistics(X, lengths=lengths)
-        scores = np.full(len(statistics), np.nan)
-        known = ~np.isnan(statistics).all(axis=1)
-        scores[known] = -np.nanmax(statistics[known] / np.maximum(self.limits_, np.finfo(float).tiny), axis=1)
-        return scores
-
-    def decision_function(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> Float64Array:
-        """Return :meth:`score_samples` plus 1: negative for outliers."""
-        return self.score_samples(X, lengths=lengths) - self.offset_
-
-    def predict(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> IntArray:
-        """Return −1 for rows with a statistic beyond its limit, and 1 for the others. Persistence does not count."""
-        return np.where(self.decision_function(X, lengths=lengths) < 0.0, -1, 1)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the monitor to one file, atomically. A monitor that :func:`biosfa.load` reads begins a new stream."""
         check_is_fitted(self)
         write_model(path, self._to_model())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the monitor that :meth:`save` wrote."""
-        return load_as(cls, path)
+    def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
+        """Return the monitor that :meth:`save` wrote.
+
+        Give an expansion that you wrote again, as in ``load(path, expansion=monitor.model_.expansion_)``.
+        """
+        return load_as(cls, path, **parameters)
 
     def _to_model(self) -> Model:
         return to_file(self)
 
     @classmethod
     def _from_model(cls, path: str, model: Model, parameters: dict[str, Any]) -> Self:
-        if parameters:
-            raise TypeError(f"{path} holds {model.kind}: its parameters cannot be replaced while loading")
-        return from_file(cls, path, model)
+        return from_file(cls, path, model, parameters)
 
-    def _check_parameters(self) -> None:
-        check_count("n_delays", self.n_delays)
-        for name in ("slow_share", "alarm_rate"):
-            check_positive(name, getattr(self, name))
-            if getattr(self, name) > 1.0:
-                raise ValueError(f"{name} is a share between 0 and 1; got {getattr(self, name)!r}")
-        if self.forget is not None:
-            check_positive("forget", self.forget)
-        k, n = self.persistence
-        check_count("n of persistence=(k, n)", n)
-        if not 1 <= check_count("k of persistence=(k, n)", k) <= n:
-            raise ValueError(f"persistence={self.persistence} means k of the last n rows: k must not be larger than n")
-        if self.model is not None:
-            if not isinstance(self.model, SlowFeatureEstimator):
-                raise TypeError(f"model must be a fitted SFA or OnlineSFA; got {type(self.model).__name__}")
-            check_is_fitted(self.model)
-
-    def _rows(self, X: ArrayLike | Stream, lengths: ArrayLike | None) -> tuple[Float64Array, BoolArray, Chunk]:
-        """Return the model's features of each row, where episodes begin, and the rows as one chunk."""
-        detector = Detector(Projection.of(self.model_), self._normal.charts)
-        return features_of(detector, opened(self, X, lengths, reset=False))
-
-    def _moved_constants(self, chunk: Chunk) -> tuple[IntArray, IntArray]:
-        """Return rows and columns where a column that was constant in normal operation has another value."""
-        sample, column = moved_constants(chunk.samples, self.constant_columns_)
-        return chunk.rows[sample], column
+    def _take(self, learned: Learned, reading: Reading) -> None:
+        """Use what was learned, and begin a new stream."""
+        self._reading = reading
+        self.model_, self.limits_, self.calibration_, self.rules_, self.constant_columns_, self._normal = learned
+        self._watch, self._attribution = None, None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

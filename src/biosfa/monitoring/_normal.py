@@ -1,6 +1,7 @@
 """Normal operation: where it is, and how its features vary. It can follow a process that changes slowly."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -27,10 +28,10 @@ class Normal:
     moments: Moments  # around the level
     slow_share: float
     delta_values: Float64Array  # of the present features
+    columns: Float64Array | None  # the model's features in the columns, in standard deviations; None if not known
     turn: Float64Array | None = None  # from the model's features to the present ones; None if nothing has changed
     level: Float64Array | None = None  # of the model's features
     smooth: Float64Array | None = None  # two averages for the level, two for its trend; None if there is none
-    columns: Float64Array | None = None  # the model's features in the columns, in standard deviations of these
     follows: bool = True  # whether the level can be followed
     doubt: float = 0.0  # variance of the level if rows were independent; 0 for the training data, as limits include it
 
@@ -38,16 +39,16 @@ class Normal:
     def of_training(
         cls, delta_values: Float64Array, n_rows: int, slow_share: float, patterns: Float64Array | None
     ) -> Self:
-        """Return the normal operation of the training data of a model; ``patterns`` are needed to follow a drift."""
+        """Return the normal operation of the training data of a model. Without patterns it cannot follow a drift."""
         k = len(delta_values)
         arrays = {"mean": np.zeros(k), "scatter": n_rows * np.eye(k), "difference": n_rows * np.diag(delta_values)}
         columns = None
         if patterns is not None:  # of features with unit variance: their squares add up to the variance of the column
             deviation = np.sqrt(np.square(patterns).sum(axis=0))
             columns = np.divide(patterns, deviation, out=np.zeros_like(patterns), where=deviation > 0.0)
-        return cls(Moments.of(arrays, n_rows, n_rows), slow_share, delta_values, columns=columns)
+        return cls(Moments.of(arrays, n_rows, n_rows), slow_share, delta_values, columns)
 
-    @property
+    @cached_property
     def charts(self) -> Charts:
         """The four charts of the present features. Where the level is not known well, T² counts less."""
         times = -1.0 / np.log1p(-np.minimum(self.delta_values, 1.9) / 2.0 - 1e-12)  # correlation times
@@ -69,13 +70,13 @@ class Normal:
         quick, trend = _smoothed(quick, Y.mean(axis=0), n / (LEVEL_SHARE * memory))
         long, _ = _smoothed(long, Y.mean(axis=0), n / memory)
         # behind a level with a constant trend, the two averages are what it moves within the memory apart
-        if self.columns is not None and np.abs((long[0] - long[1]) @ self.columns).max() > FASTEST_TREND:
+        if self.columns is None or np.abs((long[0] - long[1]) @ self.columns).max() > FASTEST_TREND:
             return replace(self, follows=False)
         seen = _moments_around(level, Y, previous)
         kept = min(1.0, max(0.0, memory - seen.weight) / self.moments.weight)
         level = 2.0 * quick[0] - quick[1] + trend  # in the middle of the next block
         doubt = SMOOTHING_VARIANCE / (LEVEL_SHARE * memory)
-        return self._solved(_scaled(self.moments, kept).merged(seen), level, np.concatenate([quick, long]), doubt)
+        return self._solved(self.moments.weighted(kept).merged(seen), level, np.concatenate([quick, long]), doubt)
 
     def at(self, Y: Float64Array, previous: Float64Array) -> Self:
         """Return the normal operation around the mean of these rows. They also count in the covariances."""
@@ -120,11 +121,4 @@ def _smoothed(averages: Float64Array, mean: Float64Array, blocks: float) -> tupl
     share = -np.expm1(-blocks)
     first = averages[0] + share * (mean - averages[0])
     second = averages[1] + share * (first - averages[1])
-    return np.stack([first, second]), share / (1.0 - share) * (first - second)
-
-
-def _scaled(moments: Moments, factor: float) -> Moments:
-    """Return moments whose weights are a share of what they were."""
-    arrays = {"mean": moments.mean, "scatter": moments.scatter * factor, "difference": moments.difference * factor}
-    weight, pair_weight = moments.weight * factor, moments.pair_weight * factor
-    return Moments.of(arrays, moments.n_samples, moments.n_pairs, weight=weight, pair_weight=pair_weight)
+    return np.stack([first, second]), share * (first - averages[1])  # = share / (1 − share) × (first − second)

@@ -9,7 +9,7 @@ from biosfa.io import Stream
 from biosfa.monitoring._calibration import FEWEST, cross_fitted
 from biosfa.monitoring._charts import SLOW_AND_REST
 from biosfa.monitoring._detectors import Distance, Method, Principal
-from biosfa.monitoring._limits import upper_limit
+from biosfa.monitoring._limits import common_rate, multiples, upper_limits
 from biosfa.monitoring._monitor import SlowFeatureMonitor
 from biosfa.monitoring._rows import opened
 from biosfa.typing import BoolArray, Float64Array
@@ -39,6 +39,8 @@ def compare(
     monitor: SlowFeatureMonitor, normal: ArrayLike | Stream, X: ArrayLike | Stream, *, n_delays: int | None = None
 ) -> dict[str, Peer]:
     """Compare a monitor with principal components and the Mahalanobis distance, with limits from the same rows.
+
+    The alarm rate is that of the monitor: of each statistic, or with ``family`` of all statistics of one method.
 
     Parameters
     ----------
@@ -75,17 +77,20 @@ def compare(
         "dynamic PCA": Principal(delays),
         "Mahalanobis distance": Distance(delays),
     }
-    found = {"slow features": Peer(monitor.statistics(X) / monitor.limits_, SLOW_AND_REST)}
+    found = {"slow features": Peer(multiples(monitor.statistics(X), monitor.limits_), SLOW_AND_REST)}
     training, rows = opened(monitor, normal), opened(monitor, X)
     n_blocks = max(FEWEST, monitor.calibration_.n_blocks)
     n_rows = sum(chunk.n_rows for chunk in training)
+    if not n_rows:
+        raise ValueError("there are no rows of normal operation")
     for name, method in others.items():
         statistics = cross_fitted(method, training, n_rows, n_blocks)
-        limits = np.array([upper_limit(column, monitor.alarm_rate) for column in statistics.T])
+        rate = common_rate(statistics, monitor.alarm_rate) if monitor.family else monitor.alarm_rate
+        limits = upper_limits(statistics, rate)
         whole = method.empty(training)
         for chunk in training:
             method.learn(whole, chunk)
         detector = method.detector([whole])
         judged = np.concatenate([detector.statistics(chunk) for chunk in rows])
-        found[name] = Peer(judged / limits, detector.charts.names)
+        found[name] = Peer(multiples(judged, limits), detector.charts.names)
     return found

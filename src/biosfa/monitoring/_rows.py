@@ -1,4 +1,4 @@
-"""Rows that a monitor is given, as a stream, and their features."""
+"""Rows that a monitor is given, as a stream."""
 
 from typing import TYPE_CHECKING
 
@@ -7,18 +7,16 @@ from numpy.typing import ArrayLike
 
 from biosfa.episodes import episode_starts
 from biosfa.estimators import check_columns
-from biosfa.io import Chunk, Position, Stream, StreamOptions
+from biosfa.io import Stream, StreamOptions
 from biosfa.io.tables import Sliced
-from biosfa.monitoring._detectors import Detector
-from biosfa.typing import BoolArray, Float64Array
 from biosfa.validation import check_samples
 
 if TYPE_CHECKING:
-    from biosfa.monitoring._monitor import SlowFeatureMonitor
+    from biosfa.monitoring._fitted import Fitted
 
 
 def opened(
-    monitor: "SlowFeatureMonitor", X: ArrayLike | Stream, lengths: ArrayLike | None = None, *, reset: bool = False
+    monitor: "Fitted", X: ArrayLike | Stream, lengths: ArrayLike | None = None, *, reset: bool = False
 ) -> Stream:
     """Return an input as a stream, after checking it. Rows with missing values end episodes.
 
@@ -28,7 +26,8 @@ def opened(
         if lengths is not None:
             raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
         if not reset:
-            check_columns(monitor.model_, X)
+            for fitted in (monitor, monitor.model_):
+                check_columns(fitted, X)
             return X
         monitor.n_features_in_ = X.n_features
         monitor.__dict__.pop("feature_names_in_", None)
@@ -40,16 +39,3 @@ def opened(
     sizes = None if lengths is None else np.asarray(lengths).tolist()
     names = [str(name) for name in getattr(monitor, "feature_names_in_", [])]
     return StreamOptions(episodes=sizes, missing="break").open(Sliced("X", samples, names or None))
-
-
-def features_of(detector: Detector, stream: Stream) -> tuple[Float64Array, BoolArray, Chunk]:
-    """Return features of each row, which rows begin an episode, and the rows as one chunk."""
-    chunks = list(stream)
-    found = [detector.features(chunk) for chunk in chunks]
-    whole = Chunk(
-        np.concatenate([chunk.samples for chunk in chunks]),
-        np.concatenate([chunk.starts for chunk in chunks]),
-        np.concatenate([np.ones(chunk.n_rows, np.bool_) if chunk.kept is None else chunk.kept for chunk in chunks]),
-        Position(),
-    )
-    return np.concatenate([Y for Y, _ in found]), np.concatenate([begins for _, begins in found]), whole

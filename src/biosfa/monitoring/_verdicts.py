@@ -1,18 +1,39 @@
 """Verdicts: what statistics beyond their limits say about the process."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from biosfa.typing import BoolArray, Float64Array, IntArray
+from biosfa.validation import check_count, check_positive
 
 NORMAL, MOVED, ABNORMAL, NO_DATA = "normal", "moved", "abnormal", "no data"
 VERDICTS = (NORMAL, MOVED, ABNORMAL, NO_DATA)
+ALARMS = (MOVED, ABNORMAL)
 
 # Persistence rules that are compared when a monitor is fitted: k of the last n rows.
 USUAL_RULES = ((1, 1), (2, 2), (2, 3), (3, 5), (3, 10), (5, 10))
-SIMULATED = 20_000  # faults that are simulated to find the delay of a rule
+# To find the delay of a rule, faults are simulated in groups, some rows at a time: until there are so many alarms (an
+# error of 1%), or until there are so many rows (half a second).
+SIMULATED_ALARMS, SIMULATED_ROWS = 10_000, 10_000_000
+GROUP, GROUP_ROWS = 1000, 1_000_000  # faults in a group, and rows of all of them that are in memory
+
+
+def checked_persistence(rule: object) -> tuple[int, int]:
+    """Return a persistence rule as two whole numbers (k, n).
+
+    Raises
+    ------
+    ValueError
+        If it is something else, or if k is larger than n.
+    """
+    if not (isinstance(rule, tuple | list) and len(rule) == 2):
+        raise ValueError(f"persistence must be two whole numbers (k, n); got {rule!r}")
+    k, n = (check_count(f"{name} of persistence=(k, n)", value) for name, value in zip("kn", rule, strict=True))
+    if k > n:
+        raise ValueError(f"persistence=({k}, {n}) means k of the last n rows: k must not be larger than n")
+    return k, n
 
 
 class Rule(NamedTuple):
@@ -29,7 +50,7 @@ class Rule(NamedTuple):
     delay : int
         Rows until the alarm, if a fault puts a statistic out of its limit in every row.
     delay_half : float
-        The same, on average, if it does so in half of the rows.
+        The same, on average, if it does so in half of the rows. Infinite if there is practically no alarm.
 
     Examples
     --------
@@ -47,6 +68,23 @@ class Rule(NamedTuple):
     delay: int
     delay_half: float
 
+    @classmethod
+    def from_json(cls, content: list[Any]) -> Self:
+        """Restore a rule from JSON data.
+
+        Raises
+        ------
+        ValueError
+            If it is not a rule.
+        """
+        k, n, false_alarms, per_1000, delay, delay_half = content
+        for name, value in (("false_alarms", false_alarms), ("false_alarms_per_1000", per_1000)):
+            check_positive(name, value, zero=True)
+        if delay_half != np.inf:
+            check_positive("delay_half", delay_half)
+        k, n = checked_persistence((k, n))
+        return cls(k, n, float(false_alarms), float(per_1000), check_count("delay", delay), float(delay_half))
+
 
 @dataclass
 class Persistence:
@@ -59,7 +97,7 @@ class Persistence:
     @classmethod
     def begin(cls, rule: tuple[int, int], n_statistics: int) -> Self:
         """Return the rule (k, n) without a past."""
-        return cls(*rule, np.zeros((0, n_statistics), np.bool_))
+        return cls(*checked_persistence(rule), np.zeros((0, n_statistics), np.bool_))
 
     def apply(self, out: BoolArray) -> BoolArray:
         """Return which statistics count as out of their limits in the next rows."""
@@ -84,26 +122,34 @@ def codes(statistics: Float64Array, lasting: BoolArray, n_levels: int) -> IntArr
 def compared_rules(out: BoolArray, own: tuple[int, int], n_levels: int, rng: np.random.Generator) -> tuple[Rule, ...]:
     """Return what the usual rules and one's own do; ``out`` says what was out of its limit in normal operation."""
     found = []
-    for k, n in sorted({*USUAL_RULES, own}, key=lambda rule: (rule[1], rule[0])):
+    for k, n in sorted({*USUAL_RULES, checked_persistence(own)}, key=lambda rule: (rule[1], rule[0])):
         lasting = Persistence.begin((k, n), out.shape[1]).apply(out)
         alarm = np.asarray(np.any(lasting, axis=1))
         begun = np.count_nonzero(alarm & ~np.append(False, alarm[:-1]))
-        found.append(Rule(k, n, float(alarm.mean()), 1000.0 * int(begun) / len(out), k, _delay(k, n, rng)))
+        found.append(Rule(k, n, float(alarm.mean()), 1000.0 * int(begun) / len(out), k, mean_delay(k, n, rng)))
     return tuple(found)
 
 
-def _delay(k: int, n: int, rng: np.random.Generator) -> float:
-    """Return the mean number of rows until k of the last n are out of the limit, if half of them are, at random."""
-    horizon, ended, rows = 8 * n + 64, np.zeros(SIMULATED, np.int64), 0
-    waiting = np.arange(SIMULATED)
-    past = np.zeros((SIMULATED, 0), np.bool_)
-    while len(waiting) and rows < 1000 * n:
-        drawn = np.hstack([past, rng.random((len(waiting), horizon)) < 0.5])
-        counts = np.cumsum(drawn, axis=1)
-        counts[:, n:] -= counts[:, :-n].copy()
-        reached = counts[:, past.shape[1] :] >= k
-        hit = reached.any(axis=1)
-        ended[waiting[hit]] = rows + reached[hit].argmax(axis=1) + 1
-        waiting, past, rows = waiting[~hit], drawn[~hit][:, drawn.shape[1] - n + 1 :], rows + horizon
-    ended[waiting] = rows
-    return float(ended.mean())
+def mean_delay(k: int, n: int, rng: np.random.Generator) -> float:
+    """Return the mean number of rows until k of the last n are out of the limit, if half of them are, at random.
+
+    Faults are simulated until there is an alarm, or until they become too long. Where delays are long, they are almost
+    exponential. So all simulated rows, divided by the number of alarms, are an estimate that does not depend on where
+    the simulation stops. It is infinite if there was no alarm at all.
+    """
+    if k == n:  # a run of k
+        return 2.0 ** (k + 1) - 2.0 if k < 1000 else np.inf
+    step = max(n, 32)
+    group = max(1, min(GROUP, GROUP_ROWS // step))
+    rows, alarms = 0, 0
+    while rows < SIMULATED_ROWS and alarms < SIMULATED_ALARMS:
+        rule, waiting = Persistence.begin((k, n), group), np.ones(group, np.bool_)
+        for _ in range(0, SIMULATED_ROWS // group, step):
+            alarm = rule.apply(rng.random((step, group)) < 0.5)[:, waiting]
+            hit = alarm.any(axis=0)
+            rows += int(alarm.argmax(axis=0)[hit].sum()) + int(hit.sum()) + step * int((~hit).sum())
+            alarms += int(hit.sum())
+            waiting[waiting] = ~hit
+            if not waiting.any():
+                break
+    return rows / alarms if alarms else np.inf

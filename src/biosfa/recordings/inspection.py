@@ -81,7 +81,7 @@ def _described(path: str, model: Model) -> dict[str, Any]:
 def _of_monitor(monitor: SlowFeatureMonitor) -> dict[str, Any]:
     calibration = monitor.calibration_
     return {
-        "columns": input_names(monitor.model_),
+        "columns": input_names(monitor),
         "n_features": len(monitor.delta_values_),
         "n_slow": monitor.n_slow_,
         "limits": dict(zip(SLOW_AND_REST, _numbers(monitor.limits_), strict=True)),

@@ -19,7 +19,7 @@ from biosfa.exceptions import (
 )
 from biosfa.io import Stream
 from biosfa.kernels.exact import as_correlations, slowness_at
-from biosfa.kernels.surrogates import phase_randomised
+from biosfa.kernels.surrogates import PhaseRandomised
 from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import figure, write_figure
 from biosfa.recordings._beginning import Beginning, beginning_of
@@ -159,13 +159,14 @@ def surrogates(
         in_own_unit = 1.0 if unit is None or sfa.time_unit_ is None else unit / sfa.time_unit_
         return sfa.delta_values_ * in_own_unit**2
 
+    phases = PhaseRandomised(samples, lengths)
     found: tuple[list[Float64Array], list[Float64Array]] = ([], [])
     begin = time.monotonic()
     with warnings.catch_warnings(), Progress("random inputs", total=2 * SURROGATES, unit="inputs") as progress:
         for known in (RankDeficiencyWarning, ShortEpisodeWarning, ConditioningWarning, GiveAwayWarning):
             warnings.simplefilter("ignore", known)  # reported when the model was fitted
         for made in range(SURROGATES):
-            found[0].append(slowness(phase_randomised(samples, lengths, rng)))
+            found[0].append(slowness(phases.draw(rng)))
             progress.advance(1)
             found[1].append(slowness(rng.permutation(samples)))
             progress.advance(1)

@@ -6,11 +6,12 @@ from typing import Any
 from biosfa.estimators import SlowFeatureEstimator, check_columns, reading_of
 from biosfa.io import Reading, Stream, StreamOptions
 from biosfa.io.tables import STDIN, standard_input
+from biosfa.monitoring import SlowFeatureMonitor
 from biosfa.recordings.notes import note
 from biosfa.wording import listed, quoted
 
 
-def stream_for(model: SlowFeatureEstimator, source: Any, given: Mapping[str, Any]) -> Stream:
+def stream_for(model: SlowFeatureEstimator | SlowFeatureMonitor, source: Any, given: Mapping[str, Any]) -> Stream:
     """Open an input of a model with the given fields of StreamOptions; the others are those of the fit.
 
     The columns are those that the model was fitted to, by name if they have names. A note says what follows if the

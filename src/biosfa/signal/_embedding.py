@@ -10,15 +10,14 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from biosfa.episodes import episode_starts
 from biosfa.kernels.embedding import delay_index, gather_delays
 from biosfa.typing import FloatArray
-from biosfa.validation import check_count, check_samples, keep_index
+from biosfa.validation import check_count, check_samples
 
 
 class TimeEmbedding(TransformerMixin, BaseEstimator):
     """Transformer that replaces each sample by its delay vector (x_t, x_{t−1}, …, x_{t−n_delays+1}).
 
-    The first ``n_delays`` − 1 rows of an episode have no complete delay vector and are dropped, so that the output has
-    fewer rows than the input. The same is true for :class:`SFA` and the other learners with ``n_delays``. Drop the same
-    rows of any targets.
+    The first ``n_delays`` − 1 rows of an episode have no complete delay vector: they are NaN in the output. The same is
+    true for the features of :class:`SFA` and the other learners with ``n_delays``.
 
     Parameters
     ----------
@@ -34,8 +33,9 @@ class TimeEmbedding(TransformerMixin, BaseEstimator):
     --------
     >>> from biosfa import TimeEmbedding
     >>> TimeEmbedding(n_delays=2).fit_transform([[1.0], [2.0], [3.0]])
-    array([[2., 1.],
-           [3., 2.]])
+    array([[nan, nan],
+           [ 2.,  1.],
+           [ 3.,  2.]])
     """
 
     def __init__(self, n_delays: int = 2) -> None:
@@ -59,13 +59,14 @@ class TimeEmbedding(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        array of shape (n_samples − (n_delays − 1) × number of episodes, n_delays × n_features)
+        array of shape (n_samples, n_delays × n_features)
         """
         check_is_fitted(self)
         samples = check_samples(self, X, reset=False)
         starts = episode_starts(len(samples), lengths, open_episode=False)
         index, _ = delay_index(starts, self.n_delays)
-        embedded: FloatArray = keep_index(self, gather_delays(samples, index, self.n_delays), X, index)
+        embedded: FloatArray = np.full((len(samples), self.n_delays * samples.shape[1]), np.nan, samples.dtype)
+        embedded[index] = gather_delays(samples, index, self.n_delays)
         return embedded
 
     def fit_transform(self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None) -> FloatArray:

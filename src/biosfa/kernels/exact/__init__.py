@@ -14,6 +14,7 @@ from biosfa.kernels.exact.eigen import (
     to_unit_variance,
 )
 from biosfa.kernels.exact.graph import Rows, accumulate_groups, accumulate_pairs, accumulate_samples
+from biosfa.kernels.exact.lagged import LaggedSums, accumulate_lagged
 from biosfa.kernels.exact.moments import Moments, as_correlations, block_rows
 from biosfa.kernels.exact.series import Tail, accumulate, differences
 from biosfa.kernels.exact.uneven import (
@@ -27,6 +28,7 @@ from biosfa.kernels.exact.uneven import (
 
 __all__ = [
     "UNIT_STEPS",
+    "LaggedSums",
     "Moments",
     "PrincipalAxes",
     "Rows",
@@ -35,6 +37,7 @@ __all__ = [
     "Waiting",
     "accumulate",
     "accumulate_groups",
+    "accumulate_lagged",
     "accumulate_pairs",
     "accumulate_samples",
     "accumulate_samples_at",

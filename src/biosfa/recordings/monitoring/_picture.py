@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
-from biosfa.monitoring import SLOW_AND_REST
+from biosfa.monitoring import ALARMS, SLOW_AND_REST
 from biosfa.presentation.style import COLORS, figure, write_figure
 from biosfa.recordings._panels import dated_axis
 from biosfa.recordings.monitoring._trace import BY_SEVERITY, Trace
@@ -37,7 +37,8 @@ def draw(alarms: Alarms, trace: Trace, names: Sequence[str], axis: str, path: Pa
 
 def _draw_verdicts(axes: Axes, trace: Trace) -> None:
     places = trace.places
-    step = places[-1] - places[-2] if len(places) > 1 else np.ones(1, np.int64).astype(places.dtype)[0]
+    one = np.timedelta64(1, "s") if places.dtype.kind == "M" else 1
+    step = places[-1] - places[-2] if len(places) > 1 else one
     edges = np.append(places, places[-1] + step)
     colors = ListedColormap([COLORS[verdict] for verdict in BY_SEVERITY])
     axes.pcolormesh(edges, [0, 1], trace.severity[None], cmap=colors, vmin=-0.5, vmax=len(BY_SEVERITY) - 0.5)
@@ -61,12 +62,11 @@ def _draw_statistic(axes: Axes, trace: Trace, number: int, name: str) -> None:
 
 
 def _draw_causes(axes: Axes, alarms: Alarms, names: Sequence[str]) -> None:
-    kinds = ("moved", "abnormal")
-    both = sum(alarms.causes[verdict] for verdict in kinds)
+    both = sum(alarms.causes[verdict] for verdict in ALARMS)
     order = np.argsort(-np.asarray(both), kind="stable")[:BARS]
     left = np.zeros(len(order))
-    n_alarms = max(1, sum(alarms.counts[verdict] for verdict in kinds))
-    for verdict in kinds:
+    n_alarms = max(1, sum(alarms.counts[verdict] for verdict in ALARMS))
+    for verdict in ALARMS:
         width = 100.0 * alarms.causes[verdict][order] / n_alarms
         axes.barh(range(len(order)), width, left=left, color=COLORS[verdict], label=verdict)
         left += width
@@ -74,5 +74,5 @@ def _draw_causes(axes: Axes, alarms: Alarms, names: Sequence[str]) -> None:
     axes.invert_yaxis()
     axes.set(xlabel="share of the alarms, %")
     axes.set_title("columns that contribute to the alarms", loc="left")
-    if not sum(alarms.counts[verdict] for verdict in kinds):
+    if not sum(alarms.counts[verdict] for verdict in ALARMS):
         axes.text(0.5, 0.5, "no alarms", transform=axes.transAxes, ha="center", color=COLORS["no data"])

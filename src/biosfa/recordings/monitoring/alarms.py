@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from biosfa.io import Chunk
-from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Watched
+from biosfa.monitoring import ALARMS, SLOW_AND_REST, VERDICTS, Watched
 from biosfa.typing import Float64Array
 
 CAUSES = 3  # columns that are named per alarm
@@ -65,7 +65,7 @@ class Alarms:
             if begin == end:
                 continue
             verdict = str(verdicts[begin])
-            if verdict not in ("moved", "abnormal"):
+            if verdict not in ALARMS:
                 continue
             first, alarm = self.n_rows + int(begin), self._latest.get(verdict)
             if alarm is None or first - alarm.last > BRIDGED + 1:
@@ -100,7 +100,9 @@ def _time(chunk: Chunk, row: int) -> str:
 
 
 def time_text(time: Any) -> str:
-    """Return a time as text: dates without fractions of seconds that are zero."""
+    """Return a time as text: dates without fractions of seconds that are zero, numbers with all digits."""
+    if time != time:  # missing
+        return ""
     if isinstance(time, np.datetime64):
-        return "" if np.isnat(time) else str(time).rstrip("0").removesuffix(".").replace("T", " ")
-    return f"{time:.10g}"
+        return str(time).rstrip("0").removesuffix(".").replace("T", " ")
+    return np.format_float_positional(time, trim="-")

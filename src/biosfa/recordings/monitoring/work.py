@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
@@ -14,8 +14,8 @@ from biosfa.exceptions import InputError
 from biosfa.io import Chunk, Position, Stream, StreamOptions
 from biosfa.io.atomic import replace_file, writing
 from biosfa.io.tables import STDIN, create_table, live_input
-from biosfa.io.targets import check_target
-from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Peer, SlowFeatureMonitor, compare
+from biosfa.io.targets import check_target, refuse_inputs
+from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Peer, SlowFeatureMonitor, checked_persistence, compare
 from biosfa.presentation.progress import Progress
 from biosfa.recordings.monitoring._picture import draw
 from biosfa.recordings.monitoring._report import write_report
@@ -55,14 +55,19 @@ def load_monitor(path: str) -> SlowFeatureMonitor:
     return found
 
 
-def fit(monitor: SlowFeatureMonitor, inputs: list[str], given: Mapping[str, Any], out: Path) -> None:
-    """Fit a monitor to files, and write it. ``given`` has fields of StreamOptions."""
+def fit(
+    monitor: SlowFeatureMonitor, inputs: list[str], given: Mapping[str, Any], out: Path, *, read: Sequence[Path] = ()
+) -> None:
+    """Fit a monitor to files, and write it. ``given`` has fields of StreamOptions.
+
+    ``read`` are files that were read before, such as that of a model: they are not replaced, either.
+    """
     if inputs == [STDIN]:
         raise ValueError("standard input can be read only once, and a monitor reads its rows several times: use a file")
     model = monitor.model
     options = {"missing": "break", **given}
     stream = StreamOptions(**options).open(inputs) if model is None else stream_for(model, inputs, options)
-    check_target(out, stream.files())
+    check_target(out, [*read, *stream.files()])
     with writing(out), Progress("learn what is normal", total=None, unit="passes") as progress:
         before = [0.0, 0.0]  # passes that have ended, and the share of the present one
 
@@ -79,8 +84,9 @@ def fit(monitor: SlowFeatureMonitor, inputs: list[str], given: Mapping[str, Any]
 class Checked:
     """What a check has found."""
 
-    def __init__(self, monitor: SlowFeatureMonitor) -> None:
+    def __init__(self, monitor: SlowFeatureMonitor, names: list[str]) -> None:
         self.monitor = monitor
+        self.names = names  # of the columns
         self.alarms = Alarms(monitor.limits_, monitor.n_features_in_)
         self.trace = Trace(monitor.limits_)
         self.end = Position()
@@ -110,16 +116,17 @@ def check(
     ``normal`` are the files of normal operation: with them, the report has other monitors, too.
     """
     monitor = _opened(path, persistence)
-    stream = stream_for(monitor.model_, inputs, given)
+    stream = stream_for(monitor, inputs, given)
+    training = None if normal is None else stream_for(monitor, normal, given)
     names = stream.feature_names
-    checked = Checked(monitor)
+    checked = Checked(monitor, names)
+    if folder is not None:
+        _make(folder, statistics, [path, *stream.files(), *([] if training is None else training.files())])
     with ExitStack() as stack, Progress("check", total=None, unit="rows") as progress:
         table = None
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            target = folder / f"statistics.{statistics}"
-            check_target(target, [path, *stream.files()])
-            table = stack.enter_context(create_table(str(target), [*SLOW_AND_REST, "verdict"]))
+            target = str(folder / f"statistics.{statistics}")
+            table = stack.enter_context(create_table(target, [*SLOW_AND_REST, "verdict"]))
         for chunk in stream:
             numbers, _ = checked.take(chunk)
             if table is not None:
@@ -131,17 +138,33 @@ def check(
         replace_file(folder / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
         axis = (stream.reading.time or "time") if checked.trace.timed else "row"
         draw(checked.alarms, checked.trace, names, axis, folder / "statistics.png")
-        peers = {} if normal is None else compare_files(path, inputs, given, normal)
+        peers = {} if training is None else compare(load_monitor(path), training, stream)
         write_report(monitor, checked.alarms, names, folder / "statistics.png", peers, folder / "report.html")
     if checked.end.n_skipped or checked.end.n_broken:
         note(gaps(checked.end))
     return checked
 
 
+def _make(folder: Path, statistics: str, read: Sequence[str | Path]) -> None:
+    """Make the folder of the results of a check.
+
+    Raises
+    ------
+    OutputError
+        If a result cannot be written there, or if it would replace a file that the check reads.
+    """
+    targets = [folder / name for name in ("alarms.csv", f"statistics.{statistics}", "statistics.png", "report.html")]
+    for target in targets:
+        refuse_inputs(target, read)
+    folder.mkdir(parents=True, exist_ok=True)
+    for target in targets:
+        check_target(target)
+
+
 def _opened(path: str, persistence: tuple[int, int] | None) -> SlowFeatureMonitor:
     monitor = load_monitor(path)
     if persistence is not None:
-        monitor.set_params(persistence=persistence)
+        monitor.set_params(persistence=checked_persistence(persistence))
     return monitor
 
 
@@ -155,14 +178,14 @@ def watch(
 ) -> Checked:
     """Read lines until they end, and write one line of JSON per alarm, as soon as it begins."""
     monitor = _opened(path, persistence)
-    stream = stream_for(monitor.model_, live_input(descriptor, given.get("header")), given)
-    names, checked = stream.feature_names, Checked(monitor)
+    stream = stream_for(monitor, live_input(descriptor, given.get("header")), given)
+    checked = Checked(monitor, stream.feature_names)
     for chunk in stream:
         numbers, begun = checked.take(chunk)
         offset = checked.alarms.n_rows - len(numbers)
         for alarm in begun:
             statistics = dict(zip(SLOW_AND_REST, numbers[alarm.first - offset], strict=False))
-            target.write(json.dumps(described(alarm, statistics, monitor, names), ensure_ascii=False) + "\n")
+            target.write(json.dumps(described(alarm, statistics, monitor, checked.names), ensure_ascii=False) + "\n")
         if begun:
             target.flush()
     return checked
@@ -190,7 +213,7 @@ def _number(value: float) -> float | str | None:
 def accept(path: str, inputs: list[str], given: Mapping[str, Any], out: Path, since: str | None) -> int:
     """Make rows of files normal, write the monitor, and return the number of rows. ``since`` is a row or a time."""
     monitor = load_monitor(path)
-    stream = stream_for(monitor.model_, inputs, given)
+    stream = stream_for(monitor, inputs, given)
     check_target(out, stream.files())
     first = 0 if since is None else _row_of(stream, since)
     n_rows = sum(chunk.n_rows for chunk in stream)
@@ -223,5 +246,5 @@ def _row_of(stream: Stream, since: str) -> int:
 def compare_files(path: str, inputs: list[str], given: Mapping[str, Any], normal: list[str]) -> dict[str, Peer]:
     """Return which rows of files a monitor and other monitors find out of their limits."""
     monitor = load_monitor(path)
-    rows, training = (stream_for(monitor.model_, files, given) for files in (inputs, normal))
+    rows, training = (stream_for(monitor, files, given) for files in (inputs, normal))
     return compare(monitor, training, rows)

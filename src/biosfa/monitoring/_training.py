@@ -1,0 +1,84 @@
+"""Training: a model of normal operation, limits of its statistics, and what persistence rules do."""
+
+import copy
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from biosfa.estimators import SFA, check_columns
+from biosfa.exceptions import RankDeficiencyWarning
+from biosfa.io import Stream
+from biosfa.monitoring._calibration import (
+    Calibration,
+    blocks_for,
+    cross_fitted,
+    rows_needed,
+    survey,
+    warn_if_short,
+)
+from biosfa.monitoring._detectors import SlowFeatures, check_enough, of_model
+from biosfa.monitoring._limits import common_rate, upper_limits
+from biosfa.monitoring._normal import Normal
+from biosfa.monitoring._parameters import Watchable, check_forget, patterns_of
+from biosfa.monitoring._verdicts import Rule, compared_rules
+from biosfa.typing import Float64Array
+
+if TYPE_CHECKING:
+    from biosfa.monitoring._monitor import SlowFeatureMonitor
+
+
+class Learned(NamedTuple):
+    """What a monitor has learned from normal operation."""
+
+    model: Watchable
+    limits: Float64Array
+    calibration: Calibration
+    rules: tuple[Rule, ...]
+    constants: dict[int, float]
+    normal: Normal
+
+
+def learned(monitor: "SlowFeatureMonitor", stream: Stream) -> Learned:
+    """Return what a monitor with these parameters learns from rows of normal operation."""
+    model = _slow_features(monitor, stream) if monitor.model is None else copy.deepcopy(monitor.model)
+    check_columns(model, stream)
+    found = survey(stream, of_model(model, monitor.slow_share))
+    check_forget(monitor.forget, model, found.correlation_time)
+    if monitor.model is None:
+        n_blocks = blocks_for(found.n_rows, found.correlation_time)
+        method = SlowFeatures(monitor.n_delays, model.expansion_, monitor.slow_share)
+        statistics = cross_fitted(method, stream, found.n_rows, n_blocks)
+    else:
+        detector = of_model(model, monitor.slow_share)
+        n_blocks, statistics = 0, np.concatenate([detector.statistics(chunk) for chunk in stream])
+    rate = common_rate(statistics, monitor.alarm_rate) if monitor.family else monitor.alarm_rate
+    limits = upper_limits(statistics, rate)
+    out, n_features = statistics > limits, model.components_.shape[1]
+    needed = rows_needed(found.correlation_time, n_features, rate)
+    calibration = Calibration(found.n_rows, n_blocks, found.correlation_time, needed, out.mean(axis=0))
+    rules = compared_rules(out, monitor.persistence, n_levels=2, rng=np.random.default_rng(0))
+    normal = Normal.of_training(model.delta_values_, found.n_rows, monitor.slow_share, patterns_of(model))
+    warn_if_short(found, n_features, rate, stacklevel=3)
+    return Learned(model, limits, calibration, rules, found.constants, normal)
+
+
+def _slow_features(monitor: "SlowFeatureMonitor", stream: Stream) -> SFA:
+    """Return exact SFA of the stream, with all features."""
+    sfa = SFA(n_delays=monitor.n_delays, expansion=monitor.expansion, missing="break")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RankDeficiencyWarning)
+        sfa.fit(stream)
+    check_enough(sfa)
+    for warning in caught:
+        if warning.category is not RankDeficiencyWarning or not _only_constant(sfa):
+            warnings.warn(warning.message, warning.category, stacklevel=4)
+    return sfa
+
+
+def _only_constant(sfa: SFA) -> bool:
+    """Return whether all redundant columns are constant: these are watched in another way."""
+    patterns = patterns_of(sfa)
+    if patterns is None or sfa.rank_ + len(sfa.redundant_features_) != sfa.components_.shape[1]:
+        return False
+    return all(not patterns[:, column].any() for column in sfa.redundant_features_ if column < patterns.shape[1])

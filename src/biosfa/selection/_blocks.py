@@ -1,0 +1,178 @@
+"""Sums over pairs for each block of a signal, from one pass over it."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from biosfa.estimators import Episodes
+from biosfa.exceptions import RankDeficiencyWarning, ShortEpisodeWarning
+from biosfa.kernels.exact import LaggedSums, accumulate_lagged, slow_directions
+from biosfa.metrics import timescales
+from biosfa.selection._signal import Report, Signal
+from biosfa.typing import BoolArray, FloatArray
+from biosfa.wording import listed
+
+DEFAULT_LAGS = (1, 2, 5, 10, 20, 50, 100)
+PAIRS_PER_LAG = 20  # that a default lag needs
+FIRST_ROWS = 16  # of a block, at the beginning of a pass; blocks are joined in pairs as the signal gets longer
+MOST_BLOCKS = 128
+FEWEST_BLOCKS = 20  # folds and intervals need them
+BLOCK_BYTES = 2**28  # for the sums of all blocks, if there are more than the fewest
+
+
+@dataclass
+class Blocks:
+    """Sums over the pairs of each block of a signal."""
+
+    lags: tuple[int, ...]
+    n_rows: list[int] = field(default_factory=list)
+    """Rows of each block."""
+    sums: list[LaggedSums] = field(default_factory=list)
+    """Sums over the pairs whose later row is in the block."""
+    n_episodes: int = 0
+    n_cut: int = 0
+    """Places where a block begins within an episode."""
+
+    @property
+    def total(self) -> LaggedSums:
+        """Sums over all pairs."""
+        return summed(self.sums)
+
+    def coarsened(self, rows: float, fewest: int) -> "Blocks":
+        """Return longer blocks, of at least about ``rows`` rows, but not fewer than ``fewest``."""
+        size = max(1, min(round(rows * len(self.sums) / max(1, sum(self.n_rows))), len(self.sums) // fewest))
+        edges = range(0, len(self.sums) - size + 1, size)
+        ends = [*edges[1:], len(self.sums)]
+        return Blocks(
+            self.lags,
+            [sum(self.n_rows[a:b]) for a, b in zip(edges, ends, strict=True)],
+            [summed(self.sums[a:b]) for a, b in zip(edges, ends, strict=True)],
+            self.n_episodes,
+            self.n_cut,
+        )
+
+    def at(self, numbers: Sequence[int]) -> "Blocks":
+        """Return the blocks for some of the lags, given by their numbers."""
+        sums = [each.at(numbers) for each in self.sums]
+        return Blocks(tuple(self.lags[number] for number in numbers), self.n_rows, sums, self.n_episodes, self.n_cut)
+
+    def slowest_timescale(self) -> float:
+        """Return the longest timescale of a feature at any lag that is shorter: at longer ones little is left of it."""
+        total, longest = self.total, 1.0
+        for number, lag in enumerate(self.lags):
+            C_xx, C_dot = total.covariance(number), total.difference_covariance(number)
+            found = timescales(slow_directions(C_xx, C_dot, n_components=1).delta_values, lag)
+            longest = max([longest, *found[found >= lag].tolist()])
+        return longest
+
+
+def summed(sums: Sequence[LaggedSums]) -> LaggedSums:
+    """Return the sum of sums."""
+    total = sums[0]
+    for each in sums[1:]:
+        total = total + each
+    return total
+
+
+def blocks_of(signal: Signal, lags: Sequence[int] | None, report: Report | None = None) -> Blocks:
+    """Read a signal once, and return the sums of its blocks for some lags, in increasing order.
+
+    By default these are 1, 2, 5, …, 100, as far as there are 20 pairs of rows per lag.
+    """
+    given, lags = lags, DEFAULT_LAGS if lags is None else tuple(lags)
+    builder = _Builder(signal.n_features, lags, needed=lags[0 if given is None else -1] + 1)
+    for x, starts in signal.pieces(at_least=lags[-1], report=report):
+        builder.add(x, starts)
+    blocks = builder.blocks
+    if given is None and blocks.sums:
+        enough = blocks.total.n_pairs >= PAIRS_PER_LAG * np.array(lags)
+        blocks = blocks.at([number for number in range(len(lags)) if number == 0 or enough[number]])
+    _check(signal, blocks, builder.episodes)
+    return blocks
+
+
+class _Builder:
+    """Cuts a signal into blocks while it is read. An episode that is shorter than a block is not cut."""
+
+    def __init__(self, n_features: int, lags: tuple[int, ...], *, needed: int) -> None:
+        self.n_features = n_features
+        self.found = Blocks(lags)
+        self.episodes = Episodes(needed)  # rows, so that an episode counts
+        block_bytes = 16 * len(lags) * n_features**2
+        self.most = int(np.clip(BLOCK_BYTES // block_bytes // 2 * 2, 2 * FEWEST_BLOCKS, MOST_BLOCKS))  # even
+        self.size = FIRST_ROWS
+        self.origin: FloatArray | None = None
+        self.past: FloatArray = np.empty((0, n_features))
+        self.open_rows, self.open_sums = 0, LaggedSums.zeros(len(lags), n_features)
+
+    def add(self, x: FloatArray, starts: BoolArray) -> None:
+        """Take the next rows."""
+        if not len(x):
+            return
+        origin = self.origin = x.mean(axis=0, dtype=np.float64) if self.origin is None else self.origin
+        self.episodes.add(starts)
+        begin = 0
+        while begin < len(x):
+            end = begin + self._room(starts[begin:])
+            rows = x[begin:end] - origin
+            past = self.past[:0] if starts[begin] else self.past
+            self.past = accumulate_lagged(self.open_sums, rows, starts[begin:end], self.found.lags, past)
+            self.open_rows += end - begin
+            begin = end
+            if begin < len(x):
+                self.found.n_cut += not starts[begin]
+                self._close()
+
+    def _room(self, starts: BoolArray) -> int:
+        """Return how many of the next rows belong to the open block."""
+        wanted, most = self.size - self.open_rows, 2 * self.size - self.open_rows
+        cuts = np.flatnonzero(starts[max(0, wanted) : max(0, most)])
+        return min(len(starts), max(0, wanted) + int(cuts[0]) if len(cuts) else max(0, most))
+
+    def _close(self) -> None:
+        found = self.found
+        found.sums.append(self.open_sums)
+        found.n_rows.append(self.open_rows)
+        self.open_rows, self.open_sums = 0, LaggedSums.zeros(len(found.lags), self.n_features)
+        if len(found.sums) == self.most:
+            found.sums = [a + b for a, b in zip(found.sums[::2], found.sums[1::2], strict=True)]
+            found.n_rows = [a + b for a, b in zip(found.n_rows[::2], found.n_rows[1::2], strict=True)]
+            self.size *= 2
+
+    @property
+    def blocks(self) -> Blocks:
+        """The blocks, after all rows."""
+        self.episodes.close()
+        if self.open_rows:
+            self._close()
+        self.found.n_episodes = self.episodes.n_episodes
+        return self.found
+
+
+def _check(signal: Signal, blocks: Blocks, episodes: Episodes) -> None:
+    """Raise ValueError if a lag has no pairs; warn of short episodes and of columns that do not vary."""
+    lags = blocks.lags
+    if not blocks.sums:
+        raise ValueError("the input has no rows with all their delays")
+    total = blocks.total
+    empty = [lag for lag, n in zip(lags, total.n_pairs, strict=True) if n == 0]
+    if empty:
+        raise ValueError(
+            f"no two rows of an episode are {listed(empty)} rows apart: give shorter lags, or more rows per episode"
+        )
+    if episodes.n_short:
+        warnings.warn(
+            f"{episodes.n_short} of {episodes.n_episodes} episodes have fewer than {episodes.needed} rows, which the "
+            f"lag {episodes.needed - 1} needs: they count less, or not at all",
+            ShortEpisodeWarning,
+            stacklevel=4,
+        )
+    constant = signal.constant_columns()
+    if constant:
+        warnings.warn(
+            f"{listed(constant)}: constant. Slow features do not use them",
+            RankDeficiencyWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,74 @@
+"""The signal that candidates are compared on: samples of arrays, frames, files and streams, reduced and expanded."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from biosfa.estimators import ConstantColumns
+from biosfa.io import Stream, open_stream
+from biosfa.kernels.exact import Moments
+from biosfa.signal import Reduction, SignalPath
+from biosfa.typing import BoolArray, FloatArray
+
+Report = Callable[[float], object]
+"""Takes the share of a pass that is done."""
+
+
+def opened(X: Any, lengths: ArrayLike | None = None) -> Stream:
+    """Return the stream of an array, a frame, files, or a stream. Rows with missing values end episodes."""
+    if isinstance(X, Stream):
+        if lengths is not None:
+            raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
+        return X
+    if isinstance(X, list | tuple) and not isinstance(X[0], str | os.PathLike):
+        X = np.asarray(X, dtype=np.float64)
+    episodes = None if lengths is None else np.asarray(lengths).tolist()
+    return open_stream(X, episodes=episodes, missing="break")
+
+
+class Signal:
+    """The expanded signal of a stream."""
+
+    def __init__(self, stream: Stream, *, n_delays: int = 1, pca: int | None = None, expansion: Any = None) -> None:
+        self.stream = stream
+        reduction = None if pca is None else principal_components(stream, pca)
+        first = next(iter(stream), None)
+        if first is None:
+            raise ValueError("the input has no samples")
+        self._path = SignalPath.build(n_delays, expansion, first.samples, first.starts, reduction)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the expanded signal."""
+        return self._path.n_features_out
+
+    def constant_columns(self) -> list[str]:
+        """Return the names of the columns of the input that had one value only."""
+        return [self.stream.feature_names[column] for column in self._constants.values or {}]
+
+    def pieces(self, at_least: int, report: Report | None = None) -> Iterator[tuple[FloatArray, BoolArray]]:
+        """Yield the expanded signal in pieces, and which rows of a piece begin an episode."""
+        path = self._path
+        path.forget()
+        self._constants = ConstantColumns()
+        for chunk in self.stream:
+            if len(chunk.samples):
+                self._constants.add(chunk.samples)
+            rows = path.reduce(chunk.samples)
+            plan = path.plan(rows, chunk.starts, continued=True)
+            for x, piece in path.pieces(plan, at_least=at_least):
+                yield x, plan.starts[piece]
+            path.remember(rows, chunk.starts)
+            if report is not None:
+                report(self.stream.fraction(chunk.position))
+
+
+def principal_components(stream: Stream, pca: int) -> Reduction:
+    """Return the first principal components of a stream, which is read once."""
+    moments = Moments(stream.n_features)
+    for chunk in stream:
+        moments.add_samples(chunk.samples)
+    return Reduction.of(moments, pca)
