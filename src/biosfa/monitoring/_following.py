@@ -139,7 +139,7 @@ class Following(Fitted):
         known = np.isfinite(Y).all(axis=1)
         if not known.any():
             raise ValueError(f"there are no rows since row {since}: give rows, or a smaller number")
-        n, time = np.count_nonzero(known), self.calibration_.correlation_time
+        n, time = int(np.count_nonzero(known)), self.calibration_.correlation_time
         if n < ACCEPTED_TIMES * time:
             warnings.warn(
                 f"{counted(n, 'row')} are too few to know a new operating point: they are {n / time:.2g} correlation "
