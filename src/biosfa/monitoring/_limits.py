@@ -109,6 +109,6 @@ def _correlation_time(y: Float64Array, known: BoolArray, pairs: dict[int, BoolAr
         correlation = float((centred[:-lag] * centred[lag:])[both].mean() / variance)
         if correlation < np.exp(-1.0):
             drop = before - correlation
-            return last + (lag - last) * ((before - np.exp(-1.0)) / drop if drop > 0.0 else 1.0)
+            return float(last + (lag - last) * ((before - np.exp(-1.0)) / drop if drop > 0.0 else 1.0))
         before, last = correlation, lag
     return float(last)

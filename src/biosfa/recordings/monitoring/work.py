@@ -100,8 +100,8 @@ class Checked:
         if followed and not self.monitor.follows_:
             first, last = self.alarms.n_rows, self.alarms.n_rows + chunk.n_rows - 1
             note(
-                f"the monitor stopped following between the rows {first:,} and {last:,}: a column drifts by more than one "
-                "standard deviation per --forget rows. If this is normal, accept it (biosfa monitor accept)"
+                f"the monitor stopped following between the rows {first:,} and {last:,}: a column drifts by more than "
+                "one standard deviation per --forget rows. If this is normal, accept it (biosfa monitor accept)"
             )
         self.trace.add(chunk, watched)
         self.end = chunk.position
