@@ -181,7 +181,8 @@ def test_one_row_is_drawn(command, folder, monitor, tmp_path, column):
     elif column == "none":
         frame = frame.drop(columns="timestamp")
     frame.to_csv(tmp_path / "one.csv", index=False)
-    command("monitor", "check", monitor, tmp_path / "one.csv", "--out", tmp_path)
+    printed = command("monitor", "check", monitor, tmp_path / "one.csv", "--out", tmp_path)
+    assert "1 row: 1 no data" in printed.stdout
     assert (tmp_path / "report.html").exists()
 
 

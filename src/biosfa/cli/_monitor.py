@@ -9,6 +9,7 @@ import typer
 from biosfa.cli._errors import one_line_errors
 from biosfa.cli._options import Expand, Given, Inputs, one_of, takes_stream_options
 from biosfa.cli._output import say
+from biosfa.wording import counted
 
 if TYPE_CHECKING:
     from biosfa.recordings.monitoring.alarms import Alarm
@@ -145,7 +146,7 @@ def check(
             )
             print_alarms(checked.alarms.found, checked.names)
             shares = ", ".join(f"{n:,} {verdict}" for verdict, n in checked.alarms.counts.items() if n)
-            say(f"{checked.alarms.n_rows:,} rows: {shares}")
+            say(f"{counted(checked.alarms.n_rows, 'row')}: {shares}")
             say(f"report: {(folder / 'report.html').resolve()}")
     if checked.alarms.found:
         raise typer.Exit(ALARM)
