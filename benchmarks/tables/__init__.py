@@ -38,7 +38,7 @@ TABLES = {
         "Greatest error over 5 series with 2 networks each, one pass", ("convergence",), programs.chaotic_rates
     ),
     "images-units": Table(
-        "Complex-cell numbers, medians over 49 units, ten runs on dead leaves",
+        "Complex-cell numbers, medians over 49 units, three runs on dead leaves",
         ("reproduce-images",),
         experiments.images,
     ),

@@ -49,7 +49,7 @@ SOURCES = {
     "compare-chaotic": _command("compare --problem chaotic", full="--no-scaling"),
     "compare-images-small": _command("compare --problem images-small", full="--no-scaling"),
     "reproduce-chaotic": _command("reproduce chaotic --preset paper"),
-    "reproduce-images": _command("reproduce images --preset paper"),
+    "reproduce-images": _command("reproduce images --preset paper --runs 3"),
     "reproduce-rat": _command("reproduce rat --preset paper"),
     "convergence": _program("convergence", "python benchmarks/convergence.py --short", "--short"),
     "convergence-1": _program("convergence", "python benchmarks/convergence.py 1", "1"),

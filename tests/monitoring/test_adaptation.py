@@ -24,16 +24,22 @@ def test_a_benign_drift_is_followed_and_a_fast_one_is_not(normal):
     X = stirred_tank(20_000, fouling=0.0035, random_state=1).samples
     jacket = X[:, 7]
     assert jacket[:1000].mean() - jacket[-1000:].mean() > 2 * normal[:, 7].std()
-    still = watched(SlowFeatureMonitor(n_delays=2).fit(normal), X)
+    still_one = SlowFeatureMonitor(n_delays=2).fit(normal)
+    still = watched(still_one, X)
     assert (still.verdicts[-2000:] != "normal").mean() > 0.3
     following = SlowFeatureMonitor(n_delays=2, forget=2000).fit(normal)
     alarms = (watched(following, X).statistics[2:] > following.limits_).mean(axis=0)
     assert np.all(alarms < 0.025)
     faulty = X.copy()
     faulty[10_000:, 1] += 30 * normal[:, 1].std() * np.arange(10_000) / 20_000
-    found = watched(SlowFeatureMonitor(n_delays=2, forget=2000).fit(normal), faulty)
+    fast = SlowFeatureMonitor(n_delays=2, forget=2000).fit(normal)
+    found = watched(fast, faulty)
     assert (found.verdicts[-2000:] != "normal").mean() > 0.9
     assert found.causes[-2000:].sum(axis=0).argmax() == 1
+    assert following.follows_
+    assert not still_one.follows_
+    assert not fast.follows_
+    assert fast.accept(since=18_500).follows_
 
 
 def test_nothing_is_learned_from_rows_in_alarm(normal):

@@ -87,6 +87,44 @@ def test_inspect_describes_a_monitor(command, monitor):
     np.testing.assert_allclose(list(found["limits"].values()), biosfa.load(monitor).limits_)
 
 
+def test_a_monitor_that_cannot_explain_still_finds_alarms(command, folder, tmp_path):
+    normal = pd.read_csv(folder / "normal.csv").iloc[:, 1:]
+    biosfa.SFA(pca=3, expansion="quadratic").fit(normal).save(tmp_path / "sfa")
+    arguments = ("--model", tmp_path / "sfa", "--time", "timestamp", "--out", tmp_path / "m")
+    command("monitor", "fit", folder / "normal.csv", *arguments)
+    printed = command("monitor", "check", tmp_path / "m", folder / "noise.csv", "--out", tmp_path / "o", code=3)
+    assert "alarms name none" in printed.stderr
+    assert (tmp_path / "o" / "report.html").exists()
+
+
+def test_a_check_says_when_a_monitor_no_longer_follows(command, folder, tmp_path):
+    X = stirred_tank(6000, random_state=3).samples.copy()
+    normal = pd.read_csv(folder / "normal.csv").iloc[:, 1:].to_numpy()
+    X[:, 1] += 60 * normal[:, 1].std() * np.arange(6000) / 6000
+    np.save(tmp_path / "normal.npy", normal)
+    np.save(tmp_path / "drift.npy", X)
+    command("monitor", "fit", tmp_path / "normal.npy", "--forget", 1000, "--out", tmp_path / "m")
+    printed = command("monitor", "check", tmp_path / "m", tmp_path / "drift.npy", "--out", tmp_path / "o", code=3)
+    assert "the monitor stopped following" in printed.stderr
+
+
+@pytest.mark.parametrize("around", [True, False])
+def test_a_fit_reports_all_its_passes(folder, tmp_path, monkeypatch, around):
+    shares = []
+
+    class Seen(work.Progress):
+        def reach(self, share, *numbers):
+            shares.append(share)
+
+    monkeypatch.setattr(work, "Progress", Seen)
+    X = pd.read_csv(folder / "normal.csv").iloc[:, 1:].to_numpy()
+    np.save(tmp_path / "normal.npy", X)
+    new = SlowFeatureMonitor(model=biosfa.SFA().fit(X)) if around else SlowFeatureMonitor()
+    work.fit(new, [str(tmp_path / "normal.npy")], {}, tmp_path / "m")
+    assert shares[-1] == 1.0
+    assert shares[0] == pytest.approx(1 / len(shares))  # one chunk per pass
+
+
 def test_a_check_without_alarms_ends_with_0(command, folder, monitor, tmp_path):
     command("monitor", "check", monitor, folder / "normal.csv", "--persistence", "10/10", "--out", tmp_path / "check")
     assert len((tmp_path / "check" / "alarms.csv").read_text().splitlines()) == 1

@@ -100,7 +100,7 @@ def survey(stream: Stream, detector: Detector) -> Survey:
             kind = chunk.samples.dtype.type
         if n_rows < TIMED_ROWS:
             seen = detector.features(chunk)
-            features.append(seen.now[:, detector.charts.levels[0] > 0.0])
+            features.append(seen.now[:, detector.charts.levels[0] > 0.0].astype(np.float32))  # half of the memory
             starts.append(seen.begins)
         n_rows += chunk.n_rows
     if not n_rows:

@@ -1,6 +1,7 @@
 """Which columns contribute to the statistics, and which are to blame for an alarm."""
 
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from biosfa.estimators import Projection
 from biosfa.io import Stream
@@ -13,6 +14,12 @@ class Explaining(Fitted):
     """Gives a monitor :meth:`contributions` and :meth:`causes`."""
 
     _attribution: Attribution | None = None
+
+    @property
+    def explains(self) -> bool:
+        """Whether contributions are known for the expansion of the model."""
+        check_is_fitted(self)
+        return self._attributing().known
 
     def contributions(self, X: ArrayLike | Stream, *, lengths: ArrayLike | None = None) -> Float64Array:
         """Return the share of each input column in each statistic. The shares add up to the statistic.

@@ -89,24 +89,26 @@ def correlation_time(Y: Float64Array, begins: BoolArray) -> float:
     """
     episode = np.cumsum(begins)
     known: BoolArray = np.all(np.isfinite(Y), axis=1)
-    if not known.any():
-        return 1.0
-    centred = np.where(known[:, None], Y - Y[known].mean(axis=0), 0.0)
-    variance = np.square(centred[known]).mean(axis=0)
-    lags = np.unique(np.geomspace(1, max(1, len(Y) // 3), 60).astype(int))
-    longest, before = np.ones(Y.shape[1]), np.ones(Y.shape[1])
-    open_ones, last = variance > 0.0, 0
-    for lag in lags:
-        pairs = (episode[lag:] == episode[:-lag]) & known[lag:] & known[:-lag]
-        if not open_ones.any() or not pairs.any():
+    pairs: dict[int, BoolArray] = {}
+    for lag in np.unique(np.geomspace(1, max(1, len(Y) // 3), 60).astype(int)):
+        both = (episode[lag:] == episode[:-lag]) & known[lag:] & known[:-lag]
+        if not both.any():
             break
-        first, second = centred[:-lag][pairs][:, open_ones], centred[lag:][pairs][:, open_ones]
-        correlation = np.ones(Y.shape[1])
-        correlation[open_ones] = np.einsum("ij,ij->j", first, second) / len(first) / variance[open_ones]
-        fallen = open_ones & (correlation < np.exp(-1.0))
-        drop = before - correlation
-        part = np.divide(before - np.exp(-1.0), drop, out=np.ones_like(drop), where=fallen & (drop > 0.0))
-        longest[fallen] = last + part[fallen] * (lag - last)
-        longest[open_ones & ~fallen] = lag
-        open_ones, before, last = open_ones & ~fallen, correlation, lag
-    return float(longest.max())
+        pairs[int(lag)] = both
+    return max((_correlation_time(y, known, pairs) for y in Y.T), default=1.0)  # one at a time, to save memory
+
+
+def _correlation_time(y: Float64Array, known: BoolArray, pairs: dict[int, BoolArray]) -> float:
+    """Return the correlation time of one feature; ``pairs`` says for each lag which rows have a row so far behind."""
+    if not (pairs and np.ptp(y[known])):
+        return 1.0
+    centred = np.where(known, y - y[known].mean(), 0.0)
+    variance = np.square(centred).sum() / np.count_nonzero(known)
+    before, last = 1.0, 0
+    for lag, both in pairs.items():
+        correlation = float((centred[:-lag] * centred[lag:])[both].mean() / variance)
+        if correlation < np.exp(-1.0):
+            drop = before - correlation
+            return float(last + (lag - last) * ((before - np.exp(-1.0)) / drop if drop > 0.0 else 1.0))
+        before, last = correlation, lag
+    return float(last)

@@ -54,8 +54,9 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
         some rules do.
     forget : float, optional
         For processes that change slowly: :meth:`update` also learns, and only about this number of the latest rows
-        counts. By default the monitor does not change.
-    model : SFA or OnlineSFA, optional
+        counts: at least 20 per feature, and 5 correlation times of the slowest feature. By default the monitor does not
+        change.
+    model : SFA, OnlineSFA or another learner, optional
         A fitted model. :meth:`fit` then only computes the limits. Give it rows from which the model has not learned.
         ``n_delays`` and ``expansion`` are those of the model. The monitor keeps a copy of it.
 
@@ -75,6 +76,10 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
         The model of slow features.
     constant_columns_ : dict
         Columns that had only one value in normal operation, by number. A row with another value is abnormal.
+    follows_ : bool
+        Whether the monitor follows the process. It stops if a column drifts too fast, until you accept.
+    explains : bool
+        Whether contributions are known for the expansion of the model.
     n_features_in_ : int
         Number of input columns.
 
@@ -133,6 +138,12 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
         """Number of features that count as slow."""
         check_is_fitted(self)
         return int(np.count_nonzero(self._normal.charts.levels[0]))
+
+    @property
+    def follows_(self) -> bool:
+        """Whether the monitor follows the process."""
+        check_is_fitted(self)
+        return self.forget is not None and self._normal.follows
 
     @property
     def reading_(self) -> Reading:

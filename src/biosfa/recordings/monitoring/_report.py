@@ -15,7 +15,7 @@ MEANINGS = (
     ("normal", "all statistics are within their limits"),
     ("moved", "T² is out of its limit, S² is not: the process runs somewhere else, with its usual dynamics"),
     ("abnormal", "S² is out of its limit: the process changes in a way that it normally does not"),
-    ("no data", "values are missing, or the row has no row before it"),
+    ("no data", "values are missing, in the row or in one that its delays need"),
 )
 
 

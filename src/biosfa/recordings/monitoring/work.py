@@ -24,21 +24,24 @@ from biosfa.recordings.monitoring.alarms import Alarm, Alarms
 from biosfa.recordings.notes import gaps, note
 from biosfa.recordings.remembered import stream_for
 
-PASSES = 4  # of a fit over the rows of normal operation
+PASSES, PASSES_AROUND_MODEL = 4, 2  # of a fit over the rows of normal operation
 
 
 class Reported(Stream):
-    """A stream that reports how far it was read."""
+    """A stream that reports how often it was read: 1.5 is in the middle of the second pass."""
 
     def __init__(self, stream: Stream, report: Callable[[float], object]) -> None:
         self.__dict__.update(stream.__dict__)
         self._report = report
+        self._n_passes = 0  # that have begun
 
     def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
         """Yield the chunks after a position."""
+        passed = self._n_passes
+        self._n_passes += 1
         for chunk in super().chunks(position):
             yield chunk
-            self._report(self.fraction(chunk.position))
+            self._report(passed + self.fraction(chunk.position))
 
 
 def load_monitor(path: str) -> SlowFeatureMonitor:
@@ -68,14 +71,11 @@ def fit(
     options = {"missing": "break", **given}
     stream = StreamOptions(**options).open(inputs) if model is None else stream_for(model, inputs, options)
     check_target(out, [*read, *stream.files()])
+    n_passes = PASSES if model is None else PASSES_AROUND_MODEL
     with writing(out), Progress("learn what is normal", total=None, unit="passes") as progress:
-        before = [0.0, 0.0]  # passes that have ended, and the share of the present one
 
-        def report(share: float) -> None:
-            if share < before[1]:
-                before[0] += 1.0
-            before[1] = share
-            progress.reach(min(1.0, (before[0] + share) / PASSES), int(before[0]))
+        def report(passes: float) -> None:
+            progress.reach(min(1.0, passes / n_passes), int(passes))
 
         monitor.fit(Reported(stream, report))
         monitor.save(out)
@@ -90,10 +90,19 @@ class Checked:
         self.alarms = Alarms(monitor.limits_, monitor.n_features_in_)
         self.trace = Trace(monitor.limits_)
         self.end = Position()
+        if not monitor.explains:
+            note("the columns that contribute are not known for the expansion of this model: alarms name none")
 
     def take(self, chunk: Chunk) -> tuple[np.ndarray[Any, Any], list[Alarm]]:
         """Take the next rows, and return a row of numbers for each, and the alarms that begin."""
+        followed = self.monitor.follows_
         watched = self.monitor.watch_chunk(chunk)
+        if followed and not self.monitor.follows_:
+            first, last = self.alarms.n_rows, self.alarms.n_rows + chunk.n_rows - 1
+            note(
+                f"the monitor stopped following between the rows {first:,} and {last:,}: a column drifts by more than "
+                "one standard deviation per --forget rows. If this is normal, accept it (biosfa monitor accept)"
+            )
         self.trace.add(chunk, watched)
         self.end = chunk.position
         numbers = np.array([VERDICTS.index(str(verdict)) for verdict in watched.verdicts], dtype=np.float64)
