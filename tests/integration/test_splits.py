@@ -118,7 +118,7 @@ def test_rows_without_delays_are_the_same_in_python_and_in_the_command(recording
     [
         ({"episode": [0, 1]}, "episode must have one value per row of X, 3"),
         ({"index": [0.0, 1.0, 2.0]}, "index must have the number of each row"),
-        ({"episode": [0, 0, np.nan]}, "missing labels"),
+        ({"episode": [0, 0, np.nan]}, "episode has missing values"),
         ({"lengths": [3], "index": [0, 1, 2]}, "lengths cannot be used with episode or index"),
     ],
 )

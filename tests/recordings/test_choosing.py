@@ -32,6 +32,16 @@ def test_it_writes_a_page_and_prints_a_command_that_works(recording, command):
     assert load(recording / "model.safetensors").n_components == 2
 
 
+def test_missing_values_are_part_of_the_command(recording, command):
+    lines = (recording / "recording.csv").read_text().splitlines()
+    lines[101] = "50.0,,,,,"
+    (recording / "recording.csv").write_text("\n".join(lines))
+    printed = command("choose", "recording.csv", "--time", "t", cwd=recording).stdout
+    fit = printed.splitlines()[-1]
+    assert "--missing break" in fit
+    command(*shlex.split(fit)[1:], cwd=recording)
+
+
 def test_quadratic_settings_are_part_of_the_command(tmp_path, command):
     rng = np.random.default_rng(0)
     sign, noise = rng.choice([-1.0, 1.0], 8000), rng.standard_normal(8000)

@@ -34,7 +34,50 @@ def test_a_slow_signal_in_a_product_asks_for_the_expansion():
 
 def test_white_noise_is_cautioned_about():
     found = choose(np.random.default_rng(0).standard_normal((5000, 4)))
-    assert "Only 0 features of" in found.cautions[0]
+    assert "nothing here may be slow" in found.cautions[0]
+
+
+def test_trends_and_seasons_do_not_ask_for_a_lag_that_is_longer_than_other_timescales():
+    rng = np.random.default_rng(0)
+    n = 10_000
+    slow = np.column_stack([3 * np.arange(n) / n, processes([50, 30], n, rng)])
+    found = choose(slow @ rng.standard_normal((3, 8)) + 0.5 * rng.standard_normal((n, 8)))
+    assert found.n_components >= 2
+    assert found.lag <= 20
+    hours = np.arange(n // 2)[:, None]
+    seasons = [f(2 * np.pi * hours / period) for f in (np.sin, np.cos) for period in (24, 168)]
+    found = choose(np.hstack(seasons) @ rng.standard_normal((4, 8)) + 0.5 * rng.standard_normal((n // 2, 8)))
+    assert found.lag <= 5
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param({"n": 100, "m": 150}, id="more columns than rows"),
+        pytest.param({"n": 100, "m": 3}, id="few rows"),
+        pytest.param({"n": 4000, "m": 3, "flag": slice(2000, 2005)}, id="a flag that is set once"),
+        pytest.param({"n": 4000, "m": 24, "rank": 4}, id="many columns of low rank"),
+        pytest.param({"n": 4000, "m": 4, "lengths": [200] * 20, "label": True}, id="a column that labels episodes"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::biosfa.RankDeficiencyWarning")
+def test_odd_recordings_give_an_answer(odd):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((odd["n"], odd["m"]))
+    if "flag" in odd:
+        X[:, 0] = 0.0
+        X[odd["flag"], 0] = 1.0
+    if "rank" in odd:
+        X = X[:, : odd["rank"]] @ rng.standard_normal((odd["rank"], odd["m"]))
+    if "label" in odd:
+        X[:, 0] = np.repeat(np.arange(20), 200)
+    found = choose(X, lengths=odd.get("lengths"))
+    assert found.n_components >= 1
+
+
+def test_too_few_rows_are_named():
+    with pytest.raises(ValueError, match="too few"):
+        choose(np.random.default_rng(0).standard_normal((20, 2)))
 
 
 def test_many_columns_are_reduced_before_the_expansion():

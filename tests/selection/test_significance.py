@@ -48,3 +48,30 @@ def test_only_the_first_rows_are_tested():
 def test_too_few_surrogates_for_the_level_are_an_error():
     with pytest.raises(ValueError, match="use more surrogates"):
         significance(np.zeros((10, 2)), n_surrogates=10)
+
+
+def test_a_single_column_is_chance():
+    rng = np.random.default_rng(3)
+    for T in (20, 200):
+        assert significance(processes([T], 5000, rng), n_surrogates=39, random_state=0).n_real == 0
+
+
+def test_walks_without_anything_in_common_are_chance():
+    """More than 5 of 30 runs at the 5% level have a probability of 0.3%."""
+    rng = np.random.default_rng(4)
+    walks = (rng.standard_normal((2000, 5)).cumsum(axis=0) for _ in range(30))
+    assert sum(significance(X, n_surrogates=39, random_state=0).n_real > 0 for X in walks) <= 5
+
+
+def test_episodes_do_not_hide_a_source_that_columns_share():
+    rng = np.random.default_rng(5)
+    source = processes([100], 4000, rng)
+    X = np.sqrt(0.5) * source * rng.choice([-1.0, 1.0], 10) + rng.standard_normal((4000, 10))
+    for lengths in (None, [20] * 200):
+        assert significance(X, lengths=lengths, n_surrogates=39, random_state=0).n_real == 1
+
+
+def test_fewer_features_than_asked_for():
+    X = processes([10, 5], 1000, np.random.default_rng(0))
+    found = significance(np.column_stack([X, X.sum(axis=1)]), n_components=5, n_surrogates=19, random_state=0)
+    assert len(found.delta_values) == 2

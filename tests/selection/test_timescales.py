@@ -63,14 +63,6 @@ def test_the_sums_of_all_blocks_are_those_of_all_pairs(lengths, lags, chunk):
         )
 
 
-def test_short_episodes_are_in_one_block_each():
-    X = np.random.default_rng(0).standard_normal((4000, 2))
-    short = blocks_of(Signal(open_stream(X, episodes=8)), [1])
-    long = blocks_of(Signal(open_stream(X)), [1])
-    assert (short.n_cut, short.n_episodes) == (0, 500)
-    assert (long.n_cut, long.n_episodes) == (len(long.sums) - 1, 1)
-
-
 @pytest.mark.parametrize("lag", [1, 7])
 def test_timescales_and_the_score_are_those_of_deeptime(lag):
     covariance = pytest.importorskip("deeptime.covariance", reason="deeptime is not installed")
@@ -126,6 +118,7 @@ def test_a_short_recording_is_warned_about():
 def test_default_lags_are_those_with_enough_pairs():
     X = np.random.default_rng(0).standard_normal((3000, 2))
     assert implied_timescales(X).lags == (1, 2, 5, 10, 20, 50, 100)
+    assert implied_timescales(np.tile(X, (7, 1))).lags[-2:] == (500, 1000)
     assert implied_timescales(X[:1050]).lags == (1, 2, 5, 10, 20, 50)
     assert implied_timescales(X, lengths=[15] * 200).lags == (1, 2, 5, 10)
 
@@ -150,7 +143,12 @@ def test_a_constant_column_is_named():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"lags": []}, "lags is empty"), ({"lags": [0]}, "each of lags"), ({"confidence": 1.0}, "between 0 and 1")],
+    [
+        ({"lags": []}, "lags must be a list of at least one lag"),
+        ({"lags": 5}, "lags must be a list"),
+        ({"lags": [0]}, "each of lags"),
+        ({"confidence": 1.0}, "between 0 and 1"),
+    ],
 )
 def test_bad_settings_are_named(settings, message):
     with pytest.raises(ValueError, match=message):

@@ -23,7 +23,7 @@ def choose(
     ] = None,
     lags: Annotated[
         str | None,
-        typer.Option(help="Lags to try, in rows, with commas between them.", show_default="1,2,5,10,20,50,100"),
+        typer.Option(help="Lags to try, in rows, with commas between them.", show_default="1,2,5,…,1000"),
     ] = None,
     max_components: Annotated[int, typer.Option(min=1, help="Recommend at most this many features.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random inputs.")] = 0,

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+MISSING = ("nan", "None", "<NA>", "NaT")  # as pandas and NumPy print them
+
 
 def lengths_of(
     X: Any, lengths: ArrayLike | None, episode: ArrayLike | None, index: ArrayLike | None
@@ -26,20 +28,20 @@ def lengths_of(
         return lengths
     if lengths is not None:
         raise ValueError("lengths cannot be used with episode or index: give one or the other")
-    n_rows = int(np.shape(X)[0]) if np.ndim(X) else 0  # 0: a stream
+    n_rows = int(np.shape(X)[0]) if np.ndim(X) else None  # a stream has no shape
     begins: Any = False
     for name, values in (("episode", episode), ("index", index)):
         if values is None:
             continue
         each = np.asarray(values)
-        if n_rows == 0:
+        if n_rows is None:
             raise ValueError(f"{name} is for arrays: give episodes of a stream to open_stream, as episodes")
         if each.shape != (n_rows,):
             raise ValueError(f"{name} must have one value per row of X, {n_rows}; got the shape {each.shape}")
         if name == "index" and each.dtype.kind not in "iu":
             raise ValueError(f"index must have the number of each row in the recording; got {each.dtype}")
-        if each.dtype.kind == "f" and np.isnan(each).any():
-            raise ValueError("episode has missing labels: give one label per row")
+        if np.isin(each.astype(str), MISSING).any():
+            raise ValueError(f"{name} has missing values: give one per row")
         begins = begins | (each[1:] != each[:-1] + 1 if name == "index" else each[1:] != each[:-1])
     cuts = np.flatnonzero(np.concatenate([[True], begins]))
-    return np.diff(np.append(cuts, n_rows))
+    return np.diff(np.append(cuts, len(begins) + 1))

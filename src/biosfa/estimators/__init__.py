@@ -16,7 +16,7 @@ from biosfa.estimators._fitting import (
 from biosfa.estimators._graph_sfa import GraphSFA
 from biosfa.estimators._loading import load, load_as, load_model
 from biosfa.estimators._local_sfa import LocalSFA
-from biosfa.estimators._memory import exact_memory
+from biosfa.estimators._memory import check_sums_memory, exact_memory
 from biosfa.estimators._offline import OfflineBioSFA
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.estimators._online_sfa import OnlineSFA
@@ -43,6 +43,7 @@ __all__ = [
     "begin_stream",
     "check_columns",
     "check_same",
+    "check_sums_memory",
     "decode",
     "encode",
     "exact_memory",

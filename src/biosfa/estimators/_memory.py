@@ -44,6 +44,11 @@ def check_pca_memory(n_features: int) -> None:
     _check(needed, f"finding principal components of {n_features:,} columns", "leave some columns out")
 
 
+def check_sums_memory(n_features: int, needed: int) -> None:
+    """Raise MemoryError if sums over blocks of ``n_features`` columns, ``needed`` bytes, do not fit into memory."""
+    _check(needed, f"sums over blocks of {n_features:,} (expanded) columns", "reduce the columns first (pca=N)")
+
+
 def _check(needed: int, what: str, instead: str) -> None:
     available = available_memory()
     if needed > available:

@@ -19,7 +19,7 @@ from biosfa.exceptions import (
 )
 from biosfa.io import Stream
 from biosfa.kernels.exact import as_correlations, slowness_at
-from biosfa.kernels.surrogates import PhaseRandomised
+from biosfa.kernels.surrogates import SignRandomised
 from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import figure, write_figure
 from biosfa.recordings._beginning import Beginning, beginning_of
@@ -144,7 +144,7 @@ def surrogates(
 ) -> tuple[Float64Array, Float64Array]:
     """Return the slowness of features of random inputs of two kinds.
 
-    The first kind keeps the spectrum of each column but draws random phases, so that the columns are independent: a
+    The first kind keeps the spectrum of each column but draws random signs, so that the columns are independent: a
     feature that is slower is shared by several columns. The second kind has the same rows in random order: a feature
     that is slower is slower than noise.
     """
@@ -159,14 +159,14 @@ def surrogates(
         in_own_unit = 1.0 if unit is None or sfa.time_unit_ is None else unit / sfa.time_unit_
         return sfa.delta_values_ * in_own_unit**2
 
-    phases = PhaseRandomised(samples, lengths)
+    signs = SignRandomised(samples, lengths)
     found: tuple[list[Float64Array], list[Float64Array]] = ([], [])
     begin = time.monotonic()
     with warnings.catch_warnings(), Progress("random inputs", total=2 * SURROGATES, unit="inputs") as progress:
         for known in (RankDeficiencyWarning, ShortEpisodeWarning, ConditioningWarning, GiveAwayWarning):
             warnings.simplefilter("ignore", known)  # reported when the model was fitted
         for made in range(SURROGATES):
-            found[0].append(slowness(phases.draw(rng)))
+            found[0].append(slowness(signs.draw(rng)))
             progress.advance(1)
             found[1].append(slowness(rng.permutation(samples)))
             progress.advance(1)

@@ -2,11 +2,12 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
-from biosfa.estimators import Episodes
+from biosfa.estimators import Episodes, check_sums_memory
 from biosfa.exceptions import RankDeficiencyWarning, ShortEpisodeWarning
 from biosfa.kernels.exact import LaggedSums, accumulate_lagged, slow_directions
 from biosfa.metrics import timescales
@@ -14,9 +15,9 @@ from biosfa.selection._signal import Report, Signal
 from biosfa.typing import BoolArray, FloatArray
 from biosfa.wording import listed
 
-DEFAULT_LAGS = (1, 2, 5, 10, 20, 50, 100)
+DEFAULT_LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 PAIRS_PER_LAG = 20  # that a default lag needs
-FIRST_ROWS = 16  # of a block, at the beginning of a pass; blocks are joined in pairs as the signal gets longer
+FIRST_ROWS = 4  # of a block, or up to twice as many; blocks are joined in pairs as the signal gets longer
 MOST_BLOCKS = 128
 FEWEST_BLOCKS = 20  # folds and intervals need them
 BLOCK_BYTES = 2**28  # for the sums of all blocks, if there are more than the fewest
@@ -32,31 +33,33 @@ class Blocks:
     sums: list[LaggedSums] = field(default_factory=list)
     """Sums over the pairs whose later row is in the block."""
     n_episodes: int = 0
-    n_cut: int = 0
-    """Places where a block begins within an episode."""
+    within: list[bool] = field(default_factory=list)
+    """Whether a block begins within an episode."""
+    n_skipped: int = 0
+    """Rows with missing values."""
 
-    @property
+    @cached_property
     def total(self) -> LaggedSums:
         """Sums over all pairs."""
         return summed(self.sums)
 
     def coarsened(self, rows: float, fewest: int) -> "Blocks":
         """Return longer blocks, of at least about ``rows`` rows, but not fewer than ``fewest``."""
-        size = max(1, min(round(rows * len(self.sums) / max(1, sum(self.n_rows))), len(self.sums) // fewest))
-        edges = range(0, len(self.sums) - size + 1, size)
+        wanted = rows * len(self.sums) / max(1, sum(self.n_rows))  # of these blocks; infinite if a feature is constant
+        size = max(1, int(min(wanted, len(self.sums) // fewest)))
+        return self.joined(range(0, len(self.sums) - size + 1, size))
+
+    def joined(self, edges: Sequence[int]) -> "Blocks":
+        """Return longer blocks, which begin at the blocks with these numbers."""
         ends = [*edges[1:], len(self.sums)]
-        return Blocks(
-            self.lags,
-            [sum(self.n_rows[a:b]) for a, b in zip(edges, ends, strict=True)],
-            [summed(self.sums[a:b]) for a, b in zip(edges, ends, strict=True)],
-            self.n_episodes,
-            self.n_cut,
-        )
+        n_rows = [sum(self.n_rows[a:b]) for a, b in zip(edges, ends, strict=True)]
+        sums = [summed(self.sums[a:b]) for a, b in zip(edges, ends, strict=True)]
+        return replace(self, n_rows=n_rows, sums=sums, within=[self.within[edge] for edge in edges])
 
     def at(self, numbers: Sequence[int]) -> "Blocks":
         """Return the blocks for some of the lags, given by their numbers."""
-        sums = [each.at(numbers) for each in self.sums]
-        return Blocks(tuple(self.lags[number] for number in numbers), self.n_rows, sums, self.n_episodes, self.n_cut)
+        lags = tuple(self.lags[number] for number in numbers)
+        return replace(self, lags=lags, sums=[each.at(numbers) for each in self.sums])
 
     def slowest_timescale(self) -> float:
         """Return the longest timescale of a feature at any lag that is shorter: at longer ones little is left of it."""
@@ -79,13 +82,14 @@ def summed(sums: Sequence[LaggedSums]) -> LaggedSums:
 def blocks_of(signal: Signal, lags: Sequence[int] | None, report: Report | None = None) -> Blocks:
     """Read a signal once, and return the sums of its blocks for some lags, in increasing order.
 
-    By default these are 1, 2, 5, …, 100, as far as there are 20 pairs of rows per lag.
+    By default these are 1, 2, 5, …, 1000, as far as there are 20 pairs of rows per lag.
     """
     given, lags = lags, DEFAULT_LAGS if lags is None else tuple(lags)
     builder = _Builder(signal.n_features, lags, needed=lags[0 if given is None else -1] + 1)
     for x, starts in signal.pieces(at_least=lags[-1], report=report):
         builder.add(x, starts)
     blocks = builder.blocks
+    blocks.n_skipped = signal.n_skipped
     if given is None and blocks.sums:
         enough = blocks.total.n_pairs >= PAIRS_PER_LAG * np.array(lags)
         blocks = blocks.at([number for number in range(len(lags)) if number == 0 or enough[number]])
@@ -101,10 +105,12 @@ class _Builder:
         self.found = Blocks(lags)
         self.episodes = Episodes(needed)  # rows, so that an episode counts
         block_bytes = 16 * len(lags) * n_features**2
-        self.most = int(np.clip(BLOCK_BYTES // block_bytes // 2 * 2, 2 * FEWEST_BLOCKS, MOST_BLOCKS))  # even
+        check_sums_memory(n_features, 2 * FEWEST_BLOCKS * block_bytes)
+        self.most = int(np.clip(BLOCK_BYTES // block_bytes, 2 * FEWEST_BLOCKS, MOST_BLOCKS))
         self.size = FIRST_ROWS
         self.origin: FloatArray | None = None
         self.past: FloatArray = np.empty((0, n_features))
+        self.begins_within = False  # of the open block
         self.open_rows, self.open_sums = 0, LaggedSums.zeros(len(lags), n_features)
 
     def add(self, x: FloatArray, starts: BoolArray) -> None:
@@ -122,8 +128,8 @@ class _Builder:
             self.open_rows += end - begin
             begin = end
             if begin < len(x):
-                self.found.n_cut += not starts[begin]
                 self._close()
+                self.begins_within = not starts[begin]
 
     def _room(self, starts: BoolArray) -> int:
         """Return how many of the next rows belong to the open block."""
@@ -135,11 +141,11 @@ class _Builder:
         found = self.found
         found.sums.append(self.open_sums)
         found.n_rows.append(self.open_rows)
+        found.within.append(self.begins_within)
         self.open_rows, self.open_sums = 0, LaggedSums.zeros(len(found.lags), self.n_features)
         if len(found.sums) == self.most:
-            found.sums = [a + b for a, b in zip(found.sums[::2], found.sums[1::2], strict=True)]
-            found.n_rows = [a + b for a, b in zip(found.n_rows[::2], found.n_rows[1::2], strict=True)]
             self.size *= 2
+            self.found = found.joined(range(0, self.most, 2))
 
     @property
     def blocks(self) -> Blocks:

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from biosfa.io import Stream
 from biosfa.kernels.exact import LaggedSums, principal_directions, slow_directions
-from biosfa.selection._blocks import Blocks, blocks_of, summed
+from biosfa.selection._blocks import FIRST_ROWS, Blocks, blocks_of, summed
 from biosfa.selection._signal import Report, Signal, opened
 from biosfa.selection._timescales import checked_lags
 from biosfa.selection._vamp import score_of
 from biosfa.typing import Float64Array
-from biosfa.validation import check_count
+from biosfa.validation import check_count, check_positive
 
 Setting = Any  # one value, or a sequence of values
 
@@ -69,7 +69,7 @@ class CrossValidation:
     n_episodes : int
         Number of episodes.
     n_cut : int
-        Number of places where an episode was cut because it is longer than a block.
+        Number of episodes that lie in two folds.
     """
 
     candidates: tuple[Candidate, ...]
@@ -117,7 +117,7 @@ def cross_validate(
     expansion: Setting = None,
     score_lag: int | None = None,
     n_folds: int = 5,
-    gap: int | None = None,
+    gap: int = 0,
     lengths: ArrayLike | None = None,
 ) -> CrossValidation:
     """Compare settings of :class:`~biosfa.SFA` on blocks of data from which it has not learned.
@@ -135,12 +135,12 @@ def cross_validate(
         Lag at which all candidates are measured. By default the largest ``lag``.
     n_folds : int, default=5
         Number of folds. Each is a stretch of consecutive rows.
-    gap : int, optional
-        Rows to leave out between the rows to learn from and the rows to measure on. By default the largest lag plus the
-        largest number of delays.
+    gap : int, default=0
+        Rows to leave out between the rows to learn from and the rows to measure on, beyond those that pairs of rows and
+        delays would share.
     lengths : array-like of int, optional
-        Number of rows of each episode in X. Folds keep episodes whole that are shorter than a block, which is about a
-        hundredth of the data. ``n_cut`` says how many longer ones were cut.
+        Number of rows of each episode in X. Folds begin with an episode, if a block does nearby. ``n_cut`` says how
+        many episodes lie in two folds.
 
     Returns
     -------
@@ -165,13 +165,17 @@ def cross_validate(
         tuple(check_count("n_components", k) for k in _sequence(n_components)),
         checked_lags("lag", _sequence(lag)),
         tuple(check_count("n_delays", d) for d in _sequence(n_delays)),
-        tuple(_sequence(pca)),
+        tuple(None if p is None else check_count("pca", p) for p in _sequence(pca)),
         tuple(_sequence(expansion)),
     )
+    for name, values in settings._asdict().items():
+        if not values:
+            raise ValueError(f"{name} is empty: give at least one value")
     at = settings.lags[-1] if score_lag is None else check_count("score_lag", score_lag)
     if check_count("n_folds", n_folds) < 2:
         raise ValueError(f"n_folds must be at least 2; got {n_folds}")
-    apart = settings.lags[-1] + max(settings.n_delays) if gap is None else check_count("gap", gap)
+    check_positive("gap", gap, zero=True)
+    apart = gap + max(*settings.lags, at) + max(settings.n_delays) - 1
     lags = tuple(sorted({*settings.lags, at}))
     cases = cases_of(opened(X, lengths), settings, lags)
     return compared(cases, settings.n_components, settings.lags, at, n_folds, apart)
@@ -233,8 +237,9 @@ def compared(
     candidates: list[Candidate] = []
     n_episodes = n_cut = 0
     for case in cases:
-        folds = list(_folds(case.blocks, n_folds, gap))
-        n_episodes, n_cut = case.blocks.n_episodes, case.blocks.n_cut
+        edges = _edges(case.blocks, n_folds)
+        folds = list(_folds(case.blocks, edges, gap))
+        n_episodes, n_cut = case.blocks.n_episodes, sum(case.blocks.within[edge] for edge in edges)
         for lag in lags:
             scores = [_scores(case, train, test, lag, score_lag, n_components) for train, test in folds]
             for i, k in enumerate(n_components):
@@ -244,20 +249,32 @@ def compared(
     return CrossValidation(tuple(candidates), score_lag, n_folds, gap, n_episodes, n_cut)
 
 
-def _folds(blocks: Blocks, n_folds: int, gap: int) -> Iterator[tuple[LaggedSums, LaggedSums]]:
+def _edges(blocks: Blocks, n_folds: int) -> list[int]:
+    """Return the number of the first block of each fold: at the beginning of an episode, if there is one nearby."""
+    ends = np.cumsum(blocks.n_rows)
+    n_rows = int(ends[-1])
+    if len(ends) < 2 * n_folds:
+        raise ValueError(f"{n_rows} rows are too few for {n_folds} folds: give at least {4 * n_folds * FIRST_ROWS}")
+    begins = ends - blocks.n_rows
+    edges = [0]
+    for fold in range(1, n_folds):
+        distance = np.abs(begins - n_rows * fold / n_folds)
+        distance[: edges[-1] + 1] = np.inf
+        whole = np.where(blocks.within, np.inf, distance)
+        nearby = whole.min() < n_rows / (4 * n_folds)
+        edges.append(int(np.argmin(whole if nearby else distance)))
+    return edges
+
+
+def _folds(blocks: Blocks, edges: list[int], gap: int) -> Iterator[tuple[LaggedSums, LaggedSums]]:
     """Yield the sums to learn from and the sums to measure on. Blocks between them make up the gap."""
     ends = np.cumsum(blocks.n_rows)
-    if len(ends) < 2 * n_folds:
-        raise ValueError(
-            f"{int(ends[-1])} rows are too few for {n_folds} folds: give more rows, longer episodes, or fewer folds"
-        )
     begins = ends - blocks.n_rows
-    edges = np.searchsorted(ends, np.linspace(0, ends[-1], n_folds + 1)[1:-1], side="left")
-    for test in np.split(np.arange(len(ends)), edges):
+    for test in np.split(np.arange(len(ends)), edges[1:]):
         first, last = begins[test[0]] - gap, ends[test[-1]] + gap
         train = np.flatnonzero((ends <= first) | (begins >= last))
         if not len(train):
-            raise ValueError(f"a gap of {gap} rows leaves no rows to learn from: use a shorter gap")
+            raise ValueError(f"a gap of {gap} rows leaves no rows to learn from: use shorter lags, or a shorter gap")
         yield summed([blocks.sums[i] for i in train]), summed([blocks.sums[i] for i in test])
 
 
@@ -267,7 +284,9 @@ def _scores(
     """Return VAMP-2 score and slowness of each feature, for each number of features."""
     learned, measured = case.blocks.lags.index(lag), case.blocks.lags.index(score_lag)
     basis = _basis(case, train, learned)
-    train, test = train.at([learned]).along(basis), test.at([measured]).along(basis)
+    train, test = train.at([learned]), test.at([measured])
+    if basis is not None:
+        train, test = train.along(basis), test.along(basis)
     directions = slow_directions(
         train.covariance(0), train.difference_covariance(0), n_components=max(n_components)
     ).directions
@@ -282,12 +301,11 @@ def _scores(
     return scores
 
 
-def _basis(case: Case, train: LaggedSums, number: int) -> Float64Array:
+def _basis(case: Case, train: LaggedSums, number: int) -> Float64Array | None:
     """Return the map from the signal of the blocks to that of the case: fewer delays, and principal components."""
-    m = train.total.shape[1]
-    if case.n_columns is None:
-        return np.eye(m)
-    d = case.n_columns
+    m, d = train.total.shape[1], case.n_columns
+    if d is None or (case.pca is None and d * case.n_delays == m):
+        return None
     if case.pca is None:
         return np.eye(m)[: d * case.n_delays]
     components = principal_directions(train.covariance(number)[:d, :d], case.pca)

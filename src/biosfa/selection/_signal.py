@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 from biosfa.estimators import ConstantColumns
 from biosfa.io import Stream, open_stream
 from biosfa.kernels.exact import Moments
+from biosfa.registry import EXPANSIONS
 from biosfa.signal import Reduction, SignalPath
 from biosfa.typing import BoolArray, FloatArray
+from biosfa.validation import check_choice, check_count
 
 Report = Callable[[float], object]
 """Takes the share of a pass that is done."""
@@ -23,8 +25,10 @@ def opened(X: Any, lengths: ArrayLike | None = None) -> Stream:
         if lengths is not None:
             raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
         return X
-    if isinstance(X, list | tuple) and not isinstance(X[0], str | os.PathLike):
+    if isinstance(X, list | tuple) and not all(isinstance(each, str | os.PathLike) for each in X):
         X = np.asarray(X, dtype=np.float64)
+    if X is None or (isinstance(X, list | tuple) and not X):
+        raise ValueError("there is no input: give an array, a data frame, files or a stream")
     episodes = None if lengths is None else np.asarray(lengths).tolist()
     return open_stream(X, episodes=episodes, missing="break")
 
@@ -34,6 +38,12 @@ class Signal:
 
     def __init__(self, stream: Stream, *, n_delays: int = 1, pca: int | None = None, expansion: Any = None) -> None:
         self.stream = stream
+        self.n_skipped = 0  # rows with missing values, after a pass
+        check_count("n_delays", n_delays)
+        if isinstance(expansion, str):
+            check_choice("expansion", expansion, (None, *EXPANSIONS), "or a transformer")
+        if pca is not None:
+            check_count("pca", pca)
         reduction = None if pca is None else principal_components(stream, pca)
         first = next(iter(stream), None)
         if first is None:
@@ -62,6 +72,7 @@ class Signal:
             for x, piece in path.pieces(plan, at_least=at_least):
                 yield x, plan.starts[piece]
             path.remember(rows, chunk.starts)
+            self.n_skipped = chunk.position.n_skipped
             if report is not None:
                 report(self.stream.fraction(chunk.position))
 

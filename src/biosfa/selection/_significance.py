@@ -9,19 +9,21 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from biosfa.episodes import episode_lengths
 from biosfa.estimators import SFA
 from biosfa.exceptions import ConditioningWarning, GiveAwayWarning, RankDeficiencyWarning, ShortEpisodeWarning
 from biosfa.io import Stream
-from biosfa.kernels.surrogates import PhaseRandomised
+from biosfa.kernels.surrogates import SignRandomised
 from biosfa.selection._signal import Report, Signal, opened
 from biosfa.typing import Float64Array, FloatArray, IntArray
 from biosfa.validation import check_count
 
 # The test takes the first rows: about so many numbers, and so many rows at least and at most.
 VALUES, FEWEST_ROWS, MOST_ROWS = 2**20, 5000, 100_000
+ROUNDING = 1e-9  # a single column is exactly as slow as its surrogates
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +82,15 @@ def significance(
     level: float = 0.05,
     max_rows: int | None = None,
     lengths: ArrayLike | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: int | np.random.RandomState | None = None,
 ) -> Significance:
     """Test whether features are slower than features of data without a slow signal.
 
     There are two null hypotheses:
 
     - *Spectrum.* Every column keeps its spectrum, but columns share no signal. A feature that is slower than chance
-      combines columns to a signal that is slower than the columns are by themselves. A slow column that shares nothing
-      with the others passes as chance here: it needs no slow feature analysis to find it.
+      combines columns to a signal that is slower than the columns are by themselves. What every column shows by itself
+      passes as chance, even if columns share it: a slow column, or a season.
     - *Shuffled.* Rows are in random order. A feature that is slower than chance has any memory at all.
 
     Parameters
@@ -102,13 +104,13 @@ def significance(
     n_surrogates : int, default=99
         Number of surrogates per null hypothesis.
     level : float, default=0.05
-        Level of significance.
+        Level of significance, which must be at least 1/(n_surrogates + 1).
     max_rows : int, optional
         The test uses this number of rows, from the first. By default as many as make a million numbers of the expanded
         signal, but 5,000 to 100,000.
     lengths : array-like of int, optional
         Number of rows of each episode in X.
-    random_state : int or Generator, optional
+    random_state : int or RandomState, optional
         Seed of the surrogates.
 
     Returns
@@ -118,7 +120,9 @@ def significance(
     Notes
     -----
     A feature is compared with the *slowest* feature of each surrogate. So the probability that any feature is called
-    real by chance is at most ``level``.
+    real by chance is at most ``level``. Surrogates have random signs of the coefficients of a cosine transform, episode
+    by episode. Columns may drift. With an expansion, the first hypothesis is about the columns, not about products of
+    columns: a column that scales another one is not chance.
 
     Examples
     --------
@@ -131,16 +135,20 @@ def significance(
     1
     """
     check_count("n_components", n_components)
-    if not 1.0 / (1.0 + check_count("n_surrogates", n_surrogates)) <= level < 1.0:
+    check_count("n_surrogates", n_surrogates)
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level must be between 0 and 1; got {level!r}")
+    if level < 1.0 / (1.0 + n_surrogates):
         raise ValueError(
-            f"with n_surrogates={n_surrogates} the smallest probability is {1.0 / (1.0 + n_surrogates):.3g}, which is "
-            f"not below level={level!r}: use more surrogates"
+            f"with n_surrogates={n_surrogates} no probability is below {1.0 / (1.0 + n_surrogates):.3g}, so that none "
+            f"reaches level={level!r}: use more surrogates"
         )
     stream = opened(X, lengths)
-    n_columns = Signal(stream, n_delays=n_delays, pca=pca, expansion=expansion).n_features
-    samples, sizes = first_rows(stream, max_rows or rows_for(n_columns))
-    sfa = SFA(min(n_components, n_columns), lag=lag, n_delays=n_delays, pca=pca, expansion=expansion)
-    return compared_with_chance(samples, sizes, sfa, n_surrogates, level, np.random.default_rng(random_state))
+    sfa = SFA(lag=lag, n_delays=n_delays, pca=pca, expansion=expansion)
+    if max_rows is None:
+        max_rows = rows_for(Signal(stream, n_delays=n_delays, pca=pca, expansion=expansion).n_features)
+    samples, sizes = first_rows(stream, check_count("max_rows", max_rows))
+    return compared_with_chance(samples, sizes, sfa, n_components, n_surrogates, level, random_state)
 
 
 def rows_for(n_features: int) -> int:
@@ -166,19 +174,21 @@ def compared_with_chance(
     samples: FloatArray,
     lengths: IntArray,
     sfa: SFA,
+    n_components: int,
     n_surrogates: int,
     level: float,
-    rng: np.random.Generator,
+    random_state: int | np.random.RandomState | None,
     report: Report | None = None,
 ) -> Significance:
-    """Compare features of samples with those of surrogates."""
-    surrogates = PhaseRandomised(samples, lengths)
+    """Compare the slowest features of samples with those of surrogates."""
+    surrogates = SignRandomised(samples, lengths)
 
     def slowness(made: FloatArray) -> Float64Array:
         delta: Float64Array = clone(sfa).fit(made, lengths=lengths).delta_values_
         return delta
 
-    def of_chance(own: np.random.Generator) -> tuple[float, float]:
+    def of_chance(seed: int) -> tuple[float, float]:
+        own = np.random.default_rng(seed)
         return slowness(surrogates.draw(own))[0], slowness(samples[own.permutation(len(samples))])[0]
 
     chance = np.empty((n_surrogates, 2))
@@ -190,11 +200,13 @@ def compared_with_chance(
     ):
         for known in (RankDeficiencyWarning, ShortEpisodeWarning, ConditioningWarning, GiveAwayWarning):
             warnings.simplefilter("ignore", known)
-        delta = slowness(samples)
-        for i, found in enumerate(pool.map(of_chance, rng.spawn(n_surrogates))):
+        delta = slowness(samples)[:n_components]
+        seeds = check_random_state(random_state).randint(2**31 - 1, size=n_surrogates)
+        for i, found in enumerate(pool.map(of_chance, seeds.tolist())):
             chance[i] = found
             if report is not None:
                 report((i + 1) / n_surrogates)
     # Westfall & Young (1993): the slowest feature of a surrogate stands for all of its features
-    p = (1.0 + (chance[:, None, :] <= delta[None, :, None]).sum(axis=0)) / (1.0 + n_surrogates)
+    as_slow = chance[:, None, :] <= (1.0 + ROUNDING) * delta[None, :, None]
+    p = (1.0 + as_slow.sum(axis=0)) / (1.0 + n_surrogates)
     return Significance(delta, p[:, 0], p[:, 1], chance[:, 0], chance[:, 1], level, len(samples))

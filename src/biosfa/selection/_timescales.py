@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from biosfa.exceptions import ShortRecordingWarning
 from biosfa.kernels.exact import LaggedSums, slow_directions
-from biosfa.selection._blocks import FEWEST_BLOCKS, Blocks, blocks_of
+from biosfa.selection._blocks import FEWEST_BLOCKS, FIRST_ROWS, Blocks, blocks_of
 from biosfa.selection._intervals import jackknife
 from biosfa.selection._signal import Signal, opened
 from biosfa.typing import Float64Array, IntArray
@@ -38,7 +38,7 @@ class ImpliedTimescales:
     lower, upper : array of shape (n_lags, n_components)
         Ends of the intervals.
     correlations : array of shape (n_lags, n_components)
-        λ of each feature, 1 − δ/2.
+        λ = 1 − δ/2 of each feature, without its bias.
     confidence : float
         Probability with which an interval contains the true timescale.
     n_rows : int
@@ -82,7 +82,7 @@ def implied_timescales(
         Samples in order of time. Rows with missing values end episodes. It is read once, or twice with ``pca``, in
         constant memory.
     lags : sequence of int, optional
-        Lags, in rows. By default 1, 2, 5, …, 100, as far as there are 20 pairs of rows per lag.
+        Lags, in rows. By default 1, 2, 5, …, 1000, as far as there are 20 pairs of rows per lag.
     n_components : int, default=5
         Number of features, the slowest first.
     lengths : array-like of int, optional
@@ -131,6 +131,8 @@ def implied_timescales(
 
 def timescales_of(blocks: Blocks, n_components: int, confidence: float) -> ImpliedTimescales:
     """Return implied timescales from the sums of blocks."""
+    if len(blocks.sums) < 2:
+        raise ValueError(f"{sum(blocks.n_rows)} rows are too few for intervals: give at least {4 * FIRST_ROWS}")
     slowest = blocks.slowest_timescale()
     blocks = blocks.coarsened(BLOCK_TIMES * slowest, FEWEST_BLOCKS)
     n_rows = np.array(blocks.n_rows, dtype=np.float64)
@@ -166,9 +168,11 @@ def _at_lag(
 
 
 def _angles(sums: LaggedSums, k: int) -> Float64Array:
-    """Return artanh λ of the k slowest features."""
-    delta = slow_directions(sums.covariance(0), sums.difference_covariance(0), n_components=k).delta_values
-    found: Float64Array = np.arctanh(np.clip(1.0 - delta / 2.0, -1.0 + 1e-15, 1.0 - 1e-15))
+    """Return artanh λ of the k slowest features; 0 for those that these pairs do not have."""
+    found = np.zeros(k)
+    if sums.n_pairs[0] > 0:
+        delta = slow_directions(sums.covariance(0), sums.difference_covariance(0), n_components=k).delta_values
+        found[: len(delta)] = np.arctanh(np.clip(1.0 - delta / 2.0, -1.0 + 1e-15, 1.0 - 1e-15))
     return found
 
 
@@ -193,6 +197,6 @@ def warn_if_short(found: ImpliedTimescales, *, stacklevel: int) -> None:
 
 def checked_lags(name: str, lags: Sequence[int]) -> tuple[int, ...]:
     """Return lags in increasing order, after checking them."""
-    if not len(lags):
-        raise ValueError(f"{name} is empty: give at least one lag")
+    if np.ndim(lags) != 1 or not len(lags):
+        raise ValueError(f"{name} must be a list of at least one lag; got {lags!r}")
     return tuple(sorted({check_count(f"each of {name}", lag) for lag in lags}))

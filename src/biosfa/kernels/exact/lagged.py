@@ -62,6 +62,7 @@ class LaggedSums:
         n = self.n_pairs[number]
         mean = self.total[number] / (2.0 * n)
         found: Float64Array = (self.plus[number] + self.difference[number]) / (4.0 * n) - np.outer(mean, mean)
+        np.fill_diagonal(found, np.maximum(np.diag(found), 0.0))  # a constant column has rounding errors
         return found
 
     def difference_covariance(self, number: int) -> Float64Array:

@@ -76,7 +76,7 @@ def _timescale(found: ImpliedTimescales, i: int, k: int) -> str:
 
 def _cross_validation(report: Report, choice: Choice) -> None:
     crossed = choice.cross_validation
-    cut = f"{counted(crossed.n_cut, 'long episode')} had to be cut." if crossed.n_cut and crossed.n_episodes > 1 else ""
+    cut = f"{counted(crossed.n_cut, 'episode')} lie in two folds." if crossed.n_cut and crossed.n_episodes > 1 else ""
     report.heading("Numbers of features, and expansions")
     report.paragraph(
         f"Each of {crossed.n_folds} folds learns from four fifths of the rows, and is measured on the others at lag "

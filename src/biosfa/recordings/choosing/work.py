@@ -71,9 +71,16 @@ def fit_command(choice: Choice, inputs: Sequence[str], given: Mapping[str, Any])
     for name, option in OPTIONS.items():
         if isinstance(given.get(name), str | int | float):
             words += [option, str(given[name])]
+    if choice.n_skipped and "missing" not in given:
+        words += ["--missing", "break"]
     for name in ("columns", "skip"):
         if given.get(name) is not None:
-            words += [f"--{name}", ",".join(str(column) for column in given[name])]
-    if given.get("joined"):
-        words.append("--joined")
+            words += [f"--{name}", ",".join(_quoted(str(column)) for column in given[name])]
+    for name in ("joined", "header"):
+        if given.get(name) is not None:
+            words.append(f"--{'' if given[name] else 'no-'}{name}")
     return shlex.join([*words, "--out", "model.safetensors"])
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if "," in name else name
