@@ -69,7 +69,9 @@ class Alarms:
                 continue
             first, alarm = self.n_rows + int(begin), self._latest.get(verdict)
             if alarm is None or first - alarm.last > BRIDGED + 1:
-                alarm = Alarm(verdict, first, _time(chunk, begin), first, "", causes=np.zeros(watched.causes.shape[1]))
+                alarm = Alarm(
+                    verdict, first, time_of(chunk, begin), first, "", causes=np.zeros(watched.causes.shape[1])
+                )
                 self.found.append(alarm)
                 begun.append(alarm)
                 self._latest[verdict] = alarm
@@ -78,7 +80,7 @@ class Alarms:
         return begun
 
     def _extend(self, alarm: Alarm, chunk: Chunk, watched: Watched, begin: int, end: int) -> None:
-        alarm.last, alarm.end = self.n_rows + int(end) - 1, _time(chunk, end - 1)
+        alarm.last, alarm.end = self.n_rows + int(end) - 1, time_of(chunk, end - 1)
         alarm.causes += watched.causes[begin:end].sum(axis=0)
         ratios = np.nan_to_num(watched.statistics[begin:end] / self._limits, posinf=np.inf)
         worst = ratios.max(axis=0)
@@ -94,7 +96,7 @@ class Alarms:
         return text.getvalue().encode()
 
 
-def _time(chunk: Chunk, row: int) -> str:
+def time_of(chunk: Chunk, row: int) -> str:
     """Return the time of a row as text; empty if the input has no times."""
     return "" if chunk.times is None else time_text(chunk.times[row])
 
