@@ -81,6 +81,15 @@ def test_a_check_finds_the_fault_its_sensor_and_its_time(command, folder, monito
     assert "http" not in page.split("</style>")[1].replace("data:image/png;base64", "")[:2000]
 
 
+def test_a_fit_names_suspicious_rows_with_their_times(command, folder, tmp_path):
+    frame = pd.read_csv(folder / "normal.csv")
+    frame.loc[5000:5399, "level"] += 5 * frame["level"].std() * np.random.default_rng(0).standard_normal(400)
+    frame.to_csv(tmp_path / "faulty.csv", index=False)
+    arguments = ("--time", "timestamp", "--delays", 2, "--out", tmp_path / "m")
+    printed = command("monitor", "fit", tmp_path / "faulty.csv", *arguments)
+    assert re.search(r"rows 5,0[05]0 to 5,399 \(2026-01-05 08:2\d:00 to 2026-01-05 08:59:54\): level", printed.stderr)
+
+
 def test_inspect_describes_a_monitor(command, monitor):
     printed = command("inspect", monitor).stdout
     assert "12 columns: feed_flow, " in printed

@@ -4,13 +4,13 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from biosfa.io import Chunk
 from biosfa.monitoring import ALARMS, SLOW_AND_REST, VERDICTS, Watched
 from biosfa.typing import Float64Array
+from biosfa.wording import time_text
 
 CAUSES = 3  # columns that are named per alarm
 BRIDGED = 10  # rows with another verdict that do not end an alarm
@@ -99,12 +99,3 @@ class Alarms:
 def time_of(chunk: Chunk, row: int) -> str:
     """Return the time of a row as text; empty if the input has no times."""
     return "" if chunk.times is None else time_text(chunk.times[row])
-
-
-def time_text(time: Any) -> str:
-    """Return a time as text: dates without fractions of seconds that are zero, numbers with all digits."""
-    if time != time:  # missing
-        return ""
-    if isinstance(time, np.datetime64):
-        return str(time).rstrip("0").removesuffix(".").replace("T", " ")
-    return np.format_float_positional(time, trim="-")

@@ -25,7 +25,7 @@ from biosfa.recordings.monitoring.alarms import Alarm, Alarms
 from biosfa.recordings.notes import gaps, note
 from biosfa.recordings.remembered import stream_for
 
-PASSES, PASSES_AROUND_MODEL = 4, 2  # of a fit over the rows of normal operation
+PASSES, MORE_PASSES = 6, 2  # of a fit over the rows of normal operation; more with an expansion
 NORMAL, _, ABNORMAL, NO_DATA = VERDICTS
 ABNORMAL_SHARE = 0.1  # of the accepted rows, without a note: a new operating point may begin with some
 
@@ -74,7 +74,7 @@ def fit(
     options = {"missing": "break", **given}
     stream = StreamOptions(**options).open(inputs) if model is None else stream_for(model, inputs, options)
     check_target(out, [*read, *stream.files()])
-    n_passes = PASSES if model is None else PASSES_AROUND_MODEL
+    n_passes = PASSES + (MORE_PASSES if model is None and monitor.expansion is not None else 0)
     with writing(out), Progress("learn what is normal", total=None, unit="passes") as progress:
 
         def report(passes: float) -> None:
