@@ -28,6 +28,7 @@ from .exceptions import RankDeficiencyWarning as RankDeficiencyWarning
 from .exceptions import ShortCalibrationWarning as ShortCalibrationWarning
 from .exceptions import ShortEpisodeWarning as ShortEpisodeWarning
 from .exceptions import ShortRecordingWarning as ShortRecordingWarning
+from .exceptions import SuspiciousRowsWarning as SuspiciousRowsWarning
 from .hierarchy import HierarchicalSFA as HierarchicalSFA
 from .learning import Annealed as Annealed
 from .learning import InverseTime as InverseTime

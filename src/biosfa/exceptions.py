@@ -222,5 +222,22 @@ class ShortRecordingWarning(UserWarning):
     """
 
 
+class SuspiciousRowsWarning(UserWarning):
+    """Some rows of normal operation look as if something had happened. The message names rows, times and columns.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from biosfa.datasets import stirred_tank
+    >>> from biosfa.monitoring import SlowFeatureMonitor
+    >>> faulty = stirred_tank(12_000, fault="stuck_valve", start=8000, random_state=0).samples
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     monitor = SlowFeatureMonitor(n_delays=2).fit(faulty)
+    >>> caught[-1].category.__name__
+    'SuspiciousRowsWarning'
+    """
+
+
 class UserError(Exception):
     """Raised for a mistake that the user of the command can correct. The message is one line."""

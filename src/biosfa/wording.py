@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
 
 SHOWN = 8  # largest number of names in a list
 LETTERS = 200  # of what others have written, in a message
@@ -50,3 +53,12 @@ def quoted(word: str) -> str:
 def shortened(words: str, letters: int = LETTERS) -> str:
     """The beginning of a text that may be long."""
     return words if len(words) <= letters else f"{words[:letters]}…"
+
+
+def time_text(time: Any) -> str:
+    """Return a time as text: dates without fractions of seconds that are zero, numbers with all digits."""
+    if time != time:  # missing
+        return ""
+    if isinstance(time, np.datetime64):
+        return str(time).rstrip("0").removesuffix(".").replace("T", " ")
+    return np.format_float_positional(time, trim="-")

@@ -175,3 +175,23 @@ def test_rows_before_the_first_cannot_be_accepted(normal, given):
     monitor.update(normal[0])
     with pytest.raises(ValueError, match="since must be the number of a row, from 0; got -5"):
         monitor.accept(*([normal] if given else []), since=-5)
+
+
+def test_a_series_is_matched_by_name():
+    pd = pytest.importorskip("pandas")
+    plant = stirred_tank(12_000, random_state=0)
+    frame = pd.DataFrame(plant.samples, columns=plant.columns)
+    monitor = SlowFeatureMonitor().fit(frame)
+    assert monitor.update(frame.iloc[0]).verdict == monitor.verdicts(frame[:1])[0]
+    with pytest.raises(ValueError, match="in another order"):
+        monitor.update(frame.iloc[1][::-1])
+    with pytest.raises(ValueError, match=r"must have the names of the columns, feed_flow, .*; got x, "):
+        monitor.update(frame.iloc[1].rename({"feed_flow": "x"}))
+    assert monitor.update(frame.iloc[1].to_numpy()).row == 1  # the refused rows do not count
+    assert monitor.update(list(frame.iloc[2])).row == 2
+
+
+def test_one_row_cannot_be_accepted_with_delays(normal):
+    monitor = SlowFeatureMonitor(n_delays=2).fit(normal)
+    with pytest.raises(ValueError, match="1 row cannot be accepted: the features need 2 consecutive rows"):
+        monitor.accept(stirred_tank(1, random_state=1).samples)

@@ -74,3 +74,24 @@ def test_nothing_out_of_its_limit_has_no_cause(normal):
     monitor = SlowFeatureMonitor().fit(normal)
     typical = np.tile(normal.mean(axis=0), (5, 1))
     assert not monitor.causes(typical).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_new_set_point_is_blamed_on_the_columns_that_have_moved(seed):
+    normal = stirred_tank(12_000, random_state=seed).samples
+    monitor = SlowFeatureMonitor(n_delays=2).fit(normal)
+    plant = stirred_tank(1500, fault="set_point", start=500, random_state=100 + seed)
+    causes = monitor.causes(plant.samples)
+    np.testing.assert_allclose(causes.sum(axis=1)[causes.any(axis=1)], 1.0)
+    strongest = [plant.columns[j] for j in np.argsort(-causes[500:].sum(axis=0))[:2]]
+    distance = np.abs(plant.samples[600:].mean(axis=0) - normal.mean(axis=0)) / normal.std(axis=0)
+    assert "temperature" in strongest
+    assert all(distance[plant.columns.index(name)] > 2 for name in strongest)
+
+
+def test_deviations_are_those_of_the_columns():
+    normal = stirred_tank(12_000, random_state=0).samples
+    monitor = SlowFeatureMonitor(n_delays=2).fit(normal)
+    features = monitor._read(normal, None).features.now
+    expected = (normal - normal.mean(axis=0)) / normal.std(axis=0)
+    np.testing.assert_allclose(monitor._normal.deviations(features)[1:, :12], expected[1:], atol=0.01)

@@ -1,7 +1,9 @@
 """``biosfa monitor``: fits, checks of files and of lines, new operating points, other monitors."""
 
 import csv
+import io
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -77,6 +79,15 @@ def test_a_check_finds_the_fault_its_sensor_and_its_time(command, folder, monito
     assert longest["begin"].replace(" ", "\N{NO-BREAK SPACE}").replace("-", "\N{NON-BREAKING HYPHEN}") in page
     assert "src=" in page
     assert "http" not in page.split("</style>")[1].replace("data:image/png;base64", "")[:2000]
+
+
+def test_a_fit_names_suspicious_rows_with_their_times(command, folder, tmp_path):
+    frame = pd.read_csv(folder / "normal.csv")
+    frame.loc[5000:5399, "level"] += 5 * frame["level"].std() * np.random.default_rng(0).standard_normal(400)
+    frame.to_csv(tmp_path / "faulty.csv", index=False)
+    arguments = ("--time", "timestamp", "--delays", 2, "--out", tmp_path / "m")
+    printed = command("monitor", "fit", tmp_path / "faulty.csv", *arguments)
+    assert re.search(r"rows 5,0[05]0 to 5,399 \(2026-01-05 08:2\d:00 to 2026-01-05 08:59:54\): level", printed.stderr)
 
 
 def test_inspect_describes_a_monitor(command, monitor):
@@ -168,7 +179,7 @@ def test_rows_without_a_time_are_drawn(command, folder, monitor, tmp_path, colum
         frame["timestamp"] = 1_767_600_000_123.0 + 6000 * np.arange(len(frame))
     frame.loc[empty, "timestamp"] = None
     frame.to_csv(tmp_path / "gaps.csv", index=False)
-    code = 3 if len(empty) < 1000 else 0  # without any time, no row follows another
+    code = 3 if len(empty) < 1000 else 4  # without any time, no row follows another
     command("monitor", "check", monitor, tmp_path / "gaps.csv", "--out", tmp_path, code=code)
     assert (tmp_path / "report.html").exists()
 
@@ -181,8 +192,9 @@ def test_one_row_is_drawn(command, folder, monitor, tmp_path, column):
     elif column == "none":
         frame = frame.drop(columns="timestamp")
     frame.to_csv(tmp_path / "one.csv", index=False)
-    printed = command("monitor", "check", monitor, tmp_path / "one.csv", "--out", tmp_path)
+    printed = command("monitor", "check", monitor, tmp_path / "one.csv", "--out", tmp_path, code=4)
     assert "1 row: 1 no data" in printed.stdout
+    assert "no data in 1 of 1 row" in printed.stderr
     assert (tmp_path / "report.html").exists()
 
 
@@ -221,9 +233,81 @@ def test_a_new_operating_point_is_accepted_from_a_time_on(command, folder, monit
     verdicts = pd.read_csv(tmp_path / "check" / "statistics.csv")["verdict"].to_numpy()
     assert (verdicts[700:] == 0).mean() > 0.9
     assert (verdicts[: BEGINS - 10] == 1).mean() > 0.9
-    for since, message in (("tomorrow", "is not a time"), ("2027-01-01", "later than all rows")):
+    for since, message in (
+        ("tomorrow", "neither the number of a row nor a time"),
+        ("2027-01-01", "later than all rows"),
+        ("2025-01-01", "earlier than all rows"),
+        ("1600", "the rows have the numbers 0 to 1,599"),
+        ("-1", "the rows have the numbers 0 to 1,599"),
+    ):
         printed = command("monitor", "accept", monitor, folder / "moved.csv", "--since", since, code=1)
         assert message in printed.stderr
+
+
+@pytest.mark.parametrize("column", ["dates", "numbers", "none"])
+def test_a_number_is_that_of_a_row_whatever_the_times(command, folder, monitor, tmp_path, column):
+    frame = pd.read_csv(folder / "moved.csv")
+    if column == "numbers":
+        frame["timestamp"] = 6.0 * np.arange(len(frame))
+    elif column == "none":
+        frame = frame.drop(columns="timestamp")
+    frame.to_csv(tmp_path / "moved.csv", index=False)
+    arguments = ("monitor", "accept", monitor, tmp_path / "moved.csv", "--out", tmp_path / "m")
+    printed = command(*arguments, "--since", "700")
+    assert "900 rows are normal now" in printed.stdout
+    if column == "numbers":
+        assert "1,500 rows are normal now" in command(*arguments, "--since", "600.0").stdout
+
+
+def test_accepting_says_what_it_changes(command, folder, monitor, tmp_path):
+    printed = command("monitor", "accept", monitor, folder / "moved.csv", "--since", 700, "--out", tmp_path / "m")
+    before, after = (float(share) for share in re.findall(r"([0-9.]+)% ", printed.stdout))
+    assert before > 90
+    assert after < 10
+    assert "abnormal" not in printed.stderr
+    printed = command("monitor", "accept", monitor, folder / "noise.csv", "--since", 700, "--out", tmp_path / "m")
+    assert 'of these rows were "abnormal"' in printed.stderr
+    pd.read_csv(folder / "moved.csv").iloc[:1].to_csv(tmp_path / "one.csv", index=False)
+    printed = command("monitor", "accept", monitor, tmp_path / "one.csv", "--out", tmp_path / "m", code=1)
+    assert "the features need 2 consecutive rows without missing values" in printed.stderr
+
+
+@pytest.mark.parametrize("missing", ["all values", "one sensor", "order"])
+def test_a_check_that_sees_little_says_so(command, folder, monitor, tmp_path, missing):
+    frame = pd.read_csv(folder / "normal.csv").iloc[:1000]
+    if missing == "all values":
+        frame.iloc[:, 1:] = np.nan
+    elif missing == "one sensor":
+        frame.loc[50:, "level"] = np.nan
+    else:
+        frame = frame[::-1]
+    frame.to_csv(tmp_path / "blind.csv", index=False)
+    printed = command("monitor", "check", monitor, tmp_path / "blind.csv", "--out", tmp_path, code=4)
+    reason = {
+        "all values": "no data in 1,000 of 1,000 rows, which were not checked: values are missing in 1,000 rows",
+        "one sensor": "no data in 951 of 1,000 rows, which were not checked: values are missing in 950 rows, and 1",
+        "order": "no data in 1,000 of 1,000 rows, which were not checked: 1,000 rows are the first of an episode",
+    }[missing]
+    assert reason in printed.stderr
+    if missing == "all values":
+        printed = command("monitor", "compare", monitor, tmp_path / "blind.csv", "--normal", folder / "normal.csv")
+        assert "slow features                no data   T² slow: no data" in printed.stdout
+        assert "%" not in printed.stdout
+
+
+def test_lines_without_data_are_reported(folder, monitor, tmp_path):
+    frame = pd.read_csv(folder / "normal.csv").iloc[:300]
+    frame.loc[100:149, "level"] = np.nan
+    frame.loc[200:210, "level"] = np.nan  # not for long
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    target = io.StringIO()
+    with open(tmp_path / "log.csv", "rb") as file:
+        checked = work.watch(str(monitor), file.fileno(), target, {})
+    found = [json.loads(line) for line in target.getvalue().splitlines()]
+    missing = [event for event in found if event["event"] != "alarm"]
+    assert [(event["event"], event["row"]) for event in missing] == [("no data", 100), ("data are back", 151)]
+    assert missing[0]["time"] == frame["timestamp"][100]
+    assert not checked.is_blind
 
 
 def test_other_monitors(command, folder, monitor, tmp_path):

@@ -14,7 +14,7 @@ from biosfa.wording import counted
 if TYPE_CHECKING:
     from biosfa.recordings.monitoring.alarms import Alarm
 
-ALARM = 3  # exit code of a check that found alarms
+ALARM, BLIND = 3, 4  # exit codes of a check that found alarms, and of one without data in most rows
 SHOWN = 20  # alarms that are printed
 
 monitor = typer.Typer(
@@ -125,9 +125,10 @@ def check(
 ) -> None:
     """Check recordings: print a table of alarms, and write statistics, a picture and a report.
 
-    The exit code is 0 without alarms, 3 with alarms, and 1 or 2 after an error. If
-    the input is -, the command reads lines of CSV from standard input, and prints
-    one line of JSON as soon as an alarm begins.
+    The exit code is 0 without alarms, 3 with alarms, 4 without alarms if more than
+    half of the rows have no data, and 1 or 2 after an error. If the input is -, the
+    command reads lines of CSV from standard input, and prints one line of JSON as soon
+    as an alarm begins, when data have been missing for 20 rows, and when they are back.
 
     Example: [b]tail -n +1 -f log.csv | biosfa monitor check plant.safetensors -[/b]
     """
@@ -150,6 +151,8 @@ def check(
             say(f"report: {(folder / 'report.html').resolve()}")
     if checked.alarms.found:
         raise typer.Exit(ALARM)
+    if checked.is_blind:
+        raise typer.Exit(BLIND)
 
 
 @monitor.command("accept")
@@ -159,19 +162,30 @@ def accept(
     inputs: Inputs,
     since: Annotated[
         str | None,
-        typer.Option(help="First row at the new operating point: its time, or its number from 0.", show_default="0"),
+        typer.Option(
+            help="First row at the new operating point: its number from 0, or its time. Times that are numbers need a "
+            "decimal point: 7200.0.",
+            metavar="ROW|TIME",
+            show_default="0",
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File to write.", show_default="MONITOR")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write. By default MONITOR is replaced.", show_default="MONITOR")
+    ] = None,
     *,
     given: Given,
 ) -> None:
-    """Make a new operating point normal."""
+    """Make a new operating point normal. This replaces the file of the monitor, unless --out names another.
+
+    Example: [b]biosfa monitor accept plant.safetensors tuesday.csv --since "2026-01-06 03:30" --out new.safetensors[/b]
+    """
     with one_line_errors():
         from biosfa.recordings.monitoring import work
 
         target = out or Path(model)
-        n_rows = work.accept(model, inputs, given, target, since)
-        say(f"{target}: {n_rows:,} rows are normal now")
+        found = work.accept(model, inputs, given, target, since)
+        say(f"{target}: {counted(found.n_rows, 'row')} {'is' if found.n_rows == 1 else 'are'} normal now")
+        say(f"in alarm: {100 * found.before:.1f}% of these rows before, {100 * found.after:.1f}% now")
 
 
 @monitor.command("compare")

@@ -115,14 +115,18 @@ def blocks_for(n_rows: int, correlation_time: float) -> int:
     return int(np.clip(n_rows // (BLOCK_TIMES * correlation_time), FEWEST, MOST))
 
 
-def cross_fitted(method: Method[Part], stream: Stream, n_rows: int, n_blocks: int) -> Float64Array:
-    """Return the statistics of each row, for a detector that has learned from all blocks but its own."""
-    size = -(-n_rows // n_blocks)
+def learn_blocks(method: Method[Part], stream: Stream, size: int) -> list[Part]:
+    """Return what is learned from each block of so many rows."""
     parts: list[Part] = []
     for block, chunk in pieces(stream, size):
         if block == len(parts):
             parts.append(method.empty(stream))
         method.learn(parts[block], chunk)
+    return parts
+
+
+def cross_fitted(method: Method[Part], stream: Stream, parts: list[Part], size: int) -> Float64Array:
+    """Return the statistics of each row, for a detector that has learned from all blocks but its own."""
     found, at = [], -1
     detector: Detector | None = None
     for block, chunk in pieces(stream, size):

@@ -11,6 +11,7 @@ from biosfa.typing import BoolArray, Float64Array, IntArray
 
 SLOW_AND_REST = ("T² slow", "T² rest", "S² slow", "S² rest")
 REST = [1, 3]  # those of the rest
+SLOW_LEVEL = 0  # T² of the slow features
 
 
 @dataclass(frozen=True)

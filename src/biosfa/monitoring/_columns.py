@@ -3,7 +3,7 @@
 import numpy as np
 
 from biosfa.estimators import Projection
-from biosfa.monitoring._charts import REST, Contributions
+from biosfa.monitoring._charts import REST, SLOW_LEVEL, Contributions
 from biosfa.monitoring._normal import Normal
 from biosfa.monitoring._reading import Moved, Read
 from biosfa.signal import SignalPath, name_of_expansion
@@ -32,12 +32,22 @@ class Attribution:
         """Return the share of each column in what is out of its limit, for each row; 0 where nothing is.
 
         It is also 0 where contributions are not known for the expansion.
+
+        If only T² of the slow features is out, the columns vary together as usual, so no single sensor is to blame.
+        Almost any column could then bring the statistic back, and contributions are almost equal. So they are
+        multiplied by how far each column is from its mean, in standard deviations.
         """
         found = np.zeros((len(read.statistics), self._projection.signal.n_features_in))
         out = np.flatnonzero(np.any(read.statistics > limits, axis=1))
         if len(out):
             some = read.only(out)
             shares = self.shares(normal, some) if self.known else self._of_constants(some)
+            if normal.columns is not None:
+                beyond = some.statistics > limits
+                together = np.flatnonzero(beyond[:, SLOW_LEVEL] & (np.count_nonzero(beyond, axis=1) == 1))
+                shares[together, SLOW_LEVEL] *= np.abs(normal.deviations(some.features.now[together]))[
+                    :, : found.shape[1]
+                ]
             found[out] = relative_causes(shares, some.statistics, limits)
         return found
 

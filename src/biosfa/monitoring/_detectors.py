@@ -113,13 +113,17 @@ class SlowFeatures:
         learn_chunk(part, chunk)
 
     def detector(self, parts: Sequence[SFA]) -> Detector:
-        """Return the detector of the merged models. Parts of which all rows are missing have nothing to merge."""
+        """Return the detector of the merged models."""
+        return of_model(self.merged(parts), self.slow_share)
+
+    def merged(self, parts: Sequence[SFA]) -> SFA:
+        """Return the merged models. Parts of which all rows are missing have nothing to merge."""
         first, *others = [part for part in parts if has_started(part)] or parts
         merged = copy.deepcopy(first)
         for part in others:
             merged.merge(part)
         check_enough(merged)
-        return of_model(merged, self.slow_share)
+        return merged
 
 
 def check_enough(sfa: SFA) -> None:

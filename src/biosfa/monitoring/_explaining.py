@@ -46,7 +46,9 @@ class Explaining(Fitted):
         """Return the share of each input column in what is beyond its limit.
 
         Statistics that are beyond their limits count with their contributions, divided by the limit. So the column with
-        the largest share is the first to look at. Sum the result over the rows of an alarm.
+        the largest share is the first to look at. Sum the result over the rows of an alarm. In rows where only T² of
+        the slow features is beyond its limit, the columns vary together as usual, and contributions differ little. So
+        each is multiplied by the distance of the column from its mean, in standard deviations.
 
         Parameters
         ----------

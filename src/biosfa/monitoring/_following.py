@@ -18,7 +18,7 @@ from biosfa.monitoring._reading import constants_of
 from biosfa.monitoring._watch import Status, Watch, Watched
 from biosfa.typing import FloatArray
 from biosfa.validation import FLOATS
-from biosfa.wording import counted
+from biosfa.wording import counted, listed
 
 # False alarms of T² after accept() were 1.0 to 2.5% with so many correlation times of rows, on average over simulated
 # plants and mixtures, at a nominal 1%. With 5 times they were up to 3.3%, with one 4.5%.
@@ -43,12 +43,14 @@ class Following(Fitted):
         Parameters
         ----------
         x : array-like of shape (n_features,)
-            The next row. NaN means that a value is missing.
+            The next row. NaN means that a value is missing. A Series of pandas must have the names of the columns, in
+            their order.
 
         Returns
         -------
         Status
         """
+        self._check_names(x)
         row: FloatArray = np.asarray(x)
         if row.dtype not in FLOATS:
             row = row.astype(np.float64)
@@ -62,6 +64,18 @@ class Following(Fitted):
         status = watch.row(row, known=known)
         self._normal = watch.normal
         return status
+
+    def _check_names(self, x: object) -> None:
+        """Raise ValueError if a row has other names than the columns, or the same in another order."""
+        names = getattr(x, "index", None)
+        if names is None or callable(names) or not hasattr(self, "feature_names_in_"):  # a list has a method index
+            return
+        given, expected = list(names), list(self.feature_names_in_)
+        if given == expected or not all(isinstance(name, str) for name in given):
+            return
+        if sorted(given) == sorted(expected):
+            raise ValueError("the values of x are in another order than the columns: use x[monitor.feature_names_in_]")
+        raise ValueError(f"x must have the names of the columns, {listed(expected)}; got {listed(given)}")
 
     def watch_chunk(self, chunk: Chunk) -> Watched:
         """Take the next rows of a stream as :meth:`update` does.
@@ -138,7 +152,7 @@ class Following(Fitted):
         previous = previous_rows(Y, begins, np.full(Y.shape[1], np.nan))
         known = np.isfinite(Y).all(axis=1)
         if not known.any():
-            raise ValueError(f"there are no rows since row {since}: give rows, or a smaller number")
+            raise ValueError(_nothing_to_accept(len(Y), since, self.model_.n_delays))
         n, time = int(np.count_nonzero(known)), self.calibration_.correlation_time
         if n < ACCEPTED_TIMES * time:
             warnings.warn(
@@ -153,3 +167,11 @@ class Following(Fitted):
         if self._watch is not None:
             self._watch.accept(self._normal, self.constant_columns_)
         return self
+
+
+def _nothing_to_accept(n_rows: int, since: int, n_delays: int) -> str:
+    """Return why rows cannot be accepted."""
+    if not n_rows:
+        return f"there are no rows since row {since}: give rows, or a smaller number"
+    needed = f"{n_delays} consecutive rows without missing values" if n_delays > 1 else "a row without missing values"
+    return f"{counted(n_rows, 'row')} cannot be accepted: the features need {needed}"

@@ -173,6 +173,8 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
         -----
         ShortCalibrationWarning
             If there are too few rows. The message says how many would do.
+        SuspiciousRowsWarning
+            If some rows look as if something had happened. The message names rows, times and columns.
         RankDeficiencyWarning
             If columns are linear combinations of others.
 

@@ -58,6 +58,14 @@ class Normal:
         """Return the present features from those of the model."""
         return Y if self.turn is None or self.level is None else (Y - self.level) @ self.turn.T
 
+    def deviations(self, Y: Float64Array) -> Float64Array:
+        """Return how far the columns are from their level, in standard deviations, from features of the model.
+
+        With delays, those of the row come first, then those of the rows before it.
+        """
+        assert self.columns is not None
+        return (Y if self.level is None else Y - self.level) @ self.columns
+
     def following(self, Y: Float64Array, previous: Float64Array, memory: float) -> Self:
         """Return the normal operation after more rows, of which about the last ``memory`` count.
 

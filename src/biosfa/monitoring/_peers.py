@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.io import Stream
-from biosfa.monitoring._calibration import FEWEST, cross_fitted
+from biosfa.monitoring._calibration import FEWEST, cross_fitted, learn_blocks
 from biosfa.monitoring._charts import SLOW_AND_REST
 from biosfa.monitoring._detectors import Distance, Method, Principal
 from biosfa.monitoring._limits import common_rate, multiples, upper_limits
@@ -84,7 +84,8 @@ def compare(
     if not n_rows:
         raise ValueError("there are no rows of normal operation")
     for name, method in others.items():
-        statistics = cross_fitted(method, training, n_rows, n_blocks)
+        size = -(-n_rows // n_blocks)
+        statistics = cross_fitted(method, training, learn_blocks(method, training, size), size)
         rate = common_rate(statistics, monitor.alarm_rate) if monitor.family else monitor.alarm_rate
         limits = upper_limits(statistics, rate)
         whole = method.empty(training)

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -12,7 +13,6 @@ from biosfa.io import Stream
 from biosfa.monitoring._calibration import (
     Calibration,
     blocks_for,
-    cross_fitted,
     rows_needed,
     survey,
     warn_if_short,
@@ -21,6 +21,7 @@ from biosfa.monitoring._detectors import SlowFeatures, check_enough, of_model
 from biosfa.monitoring._limits import common_rate, upper_limits
 from biosfa.monitoring._normal import Normal
 from biosfa.monitoring._parameters import Watchable, check_forget, patterns_of
+from biosfa.monitoring._suspects import Compared, is_enough, warn_if_suspicious
 from biosfa.monitoring._verdicts import Rule, compared_rules
 from biosfa.typing import Float64Array
 
@@ -48,10 +49,12 @@ def learned(monitor: "SlowFeatureMonitor", stream: Stream) -> Learned:
     if monitor.model is None:
         n_blocks = blocks_for(found.n_rows, found.correlation_time)
         method = SlowFeatures(monitor.n_delays, model.expansion_, monitor.slow_share)
-        statistics = cross_fitted(method, stream, found.n_rows, n_blocks)
+        size = -(-found.n_rows // n_blocks)
+        blocks = Compared.of(method, stream, size)
+        statistics, compared = blocks.statistics, blocks if model.expansion_ is None else None
     else:
         detector = of_model(model, monitor.slow_share)
-        n_blocks, statistics = 0, np.concatenate([detector.statistics(chunk) for chunk in stream])
+        n_blocks, compared, statistics = 0, None, np.concatenate([detector.statistics(chunk) for chunk in stream])
     rate = common_rate(statistics, monitor.alarm_rate) if monitor.family else monitor.alarm_rate
     limits = upper_limits(statistics, rate)
     out, n_features = statistics > limits, model.components_.shape[1]
@@ -60,6 +63,16 @@ def learned(monitor: "SlowFeatureMonitor", stream: Stream) -> Learned:
     rules = compared_rules(out, monitor.persistence, n_levels=2, rng=np.random.default_rng(0))
     normal = Normal.of_training(model.delta_values_, found.n_rows, monitor.slow_share, patterns_of(model))
     warn_if_short(found, n_features, rate, stacklevel=3)
+    known, linear = (
+        int(np.count_nonzero(np.isfinite(statistics[:, 0]))),
+        SlowFeatures(model.n_delays, None, monitor.slow_share),
+    )
+    if is_enough(known, stream.n_features * model.n_delays):
+        with suppress(ValueError):  # the rows are so unevenly missing that blocks cannot be compared
+            if compared is None:
+                size = -(-found.n_rows // blocks_for(found.n_rows, found.correlation_time))
+                compared = Compared.of(linear, stream, size)
+            warn_if_suspicious(stream, compared, rate, stacklevel=3)
     return Learned(model, limits, calibration, rules, found.constants, normal)
 
 

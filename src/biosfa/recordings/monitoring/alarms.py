@@ -4,13 +4,13 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from biosfa.io import Chunk
 from biosfa.monitoring import ALARMS, SLOW_AND_REST, VERDICTS, Watched
 from biosfa.typing import Float64Array
+from biosfa.wording import time_text
 
 CAUSES = 3  # columns that are named per alarm
 BRIDGED = 10  # rows with another verdict that do not end an alarm
@@ -69,7 +69,9 @@ class Alarms:
                 continue
             first, alarm = self.n_rows + int(begin), self._latest.get(verdict)
             if alarm is None or first - alarm.last > BRIDGED + 1:
-                alarm = Alarm(verdict, first, _time(chunk, begin), first, "", causes=np.zeros(watched.causes.shape[1]))
+                alarm = Alarm(
+                    verdict, first, time_of(chunk, begin), first, "", causes=np.zeros(watched.causes.shape[1])
+                )
                 self.found.append(alarm)
                 begun.append(alarm)
                 self._latest[verdict] = alarm
@@ -78,7 +80,7 @@ class Alarms:
         return begun
 
     def _extend(self, alarm: Alarm, chunk: Chunk, watched: Watched, begin: int, end: int) -> None:
-        alarm.last, alarm.end = self.n_rows + int(end) - 1, _time(chunk, end - 1)
+        alarm.last, alarm.end = self.n_rows + int(end) - 1, time_of(chunk, end - 1)
         alarm.causes += watched.causes[begin:end].sum(axis=0)
         ratios = np.nan_to_num(watched.statistics[begin:end] / self._limits, posinf=np.inf)
         worst = ratios.max(axis=0)
@@ -94,15 +96,6 @@ class Alarms:
         return text.getvalue().encode()
 
 
-def _time(chunk: Chunk, row: int) -> str:
+def time_of(chunk: Chunk, row: int) -> str:
     """Return the time of a row as text; empty if the input has no times."""
     return "" if chunk.times is None else time_text(chunk.times[row])
-
-
-def time_text(time: Any) -> str:
-    """Return a time as text: dates without fractions of seconds that are zero, numbers with all digits."""
-    if time != time:  # missing
-        return ""
-    if isinstance(time, np.datetime64):
-        return str(time).rstrip("0").removesuffix(".").replace("T", " ")
-    return np.format_float_positional(time, trim="-")

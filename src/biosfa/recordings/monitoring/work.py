@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from biosfa.io.tables import STDIN, create_table, live_input
 from biosfa.io.targets import check_target, refuse_inputs
 from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Peer, SlowFeatureMonitor, checked_persistence, compare
 from biosfa.presentation.progress import Progress
+from biosfa.recordings.monitoring._blind import MOST, Blind, Change
 from biosfa.recordings.monitoring._picture import draw
 from biosfa.recordings.monitoring._report import write_report
 from biosfa.recordings.monitoring._trace import Trace
@@ -24,7 +25,9 @@ from biosfa.recordings.monitoring.alarms import Alarm, Alarms
 from biosfa.recordings.notes import gaps, note
 from biosfa.recordings.remembered import stream_for
 
-PASSES, PASSES_AROUND_MODEL = 4, 2  # of a fit over the rows of normal operation
+PASSES, MORE_PASSES = 6, 2  # of a fit over the rows of normal operation; more with an expansion
+NORMAL, _, ABNORMAL, NO_DATA = VERDICTS
+ABNORMAL_SHARE = 0.1  # of the accepted rows, without a note: a new operating point may begin with some
 
 
 class Reported(Stream):
@@ -71,7 +74,7 @@ def fit(
     options = {"missing": "break", **given}
     stream = StreamOptions(**options).open(inputs) if model is None else stream_for(model, inputs, options)
     check_target(out, [*read, *stream.files()])
-    n_passes = PASSES if model is None else PASSES_AROUND_MODEL
+    n_passes = PASSES + (MORE_PASSES if model is None and monitor.expansion is not None else 0)
     with writing(out), Progress("learn what is normal", total=None, unit="passes") as progress:
 
         def report(passes: float) -> None:
@@ -89,12 +92,18 @@ class Checked:
         self.names = names  # of the columns
         self.alarms = Alarms(monitor.limits_, monitor.n_features_in_)
         self.trace = Trace(monitor.limits_)
+        self.blind = Blind(monitor.model_.n_delays)
         self.end = Position()
         if not monitor.explains:
             note("the columns that contribute are not known for the expansion of this model: alarms name none")
 
-    def take(self, chunk: Chunk) -> tuple[np.ndarray[Any, Any], list[Alarm]]:
-        """Take the next rows, and return a row of numbers for each, and the alarms that begin."""
+    @property
+    def is_blind(self) -> bool:
+        """Whether most rows have no data."""
+        return self.blind.share > MOST
+
+    def take(self, chunk: Chunk) -> tuple[np.ndarray[Any, Any], list[Alarm], list[Change]]:
+        """Take the next rows. Return numbers for each, the alarms that begin, and when data go missing or are back."""
         followed = self.monitor.follows_
         watched = self.monitor.watch_chunk(chunk)
         if followed and not self.monitor.follows_:
@@ -106,7 +115,13 @@ class Checked:
         self.trace.add(chunk, watched)
         self.end = chunk.position
         numbers = np.array([VERDICTS.index(str(verdict)) for verdict in watched.verdicts], dtype=np.float64)
-        return np.column_stack([watched.statistics, numbers]), self.alarms.add(chunk, watched)
+        changes = self.blind.add(chunk, watched)
+        return np.column_stack([watched.statistics, numbers]), self.alarms.add(chunk, watched), changes
+
+    def say_what_is_missing(self) -> None:
+        """Print notes about rows that were not checked."""
+        for text in self.blind.notes():
+            note(text)
 
 
 def check(
@@ -137,7 +152,7 @@ def check(
             target = str(folder / f"statistics.{statistics}")
             table = stack.enter_context(create_table(target, [*SLOW_AND_REST, "verdict"]))
         for chunk in stream:
-            numbers, _ = checked.take(chunk)
+            numbers, *_ = checked.take(chunk)
             if table is not None:
                 table.write(numbers)
             progress.reach(stream.fraction(chunk.position), checked.alarms.n_rows)
@@ -151,6 +166,7 @@ def check(
         write_report(monitor, checked.alarms, names, folder / "statistics.png", peers, folder / "report.html")
     if checked.end.n_skipped or checked.end.n_broken:
         note(gaps(checked.end))
+    checked.say_what_is_missing()
     return checked
 
 
@@ -185,18 +201,25 @@ def watch(
     *,
     persistence: tuple[int, int] | None = None,
 ) -> Checked:
-    """Read lines until they end, and write one line of JSON per alarm, as soon as it begins."""
+    """Read lines until they end, and write one line of JSON per alarm, as soon as it begins.
+
+    There is also a line when data have been missing for long, and when they are back.
+    """
     monitor = _opened(path, persistence)
     stream = stream_for(monitor, live_input(descriptor, given.get("header")), given)
     checked = Checked(monitor, stream.feature_names)
     for chunk in stream:
-        numbers, begun = checked.take(chunk)
+        numbers, begun, changes = checked.take(chunk)
         offset = checked.alarms.n_rows - len(numbers)
+        events = [change.described() for change in changes]
         for alarm in begun:
             statistics = dict(zip(SLOW_AND_REST, numbers[alarm.first - offset], strict=False))
-            target.write(json.dumps(described(alarm, statistics, monitor, checked.names), ensure_ascii=False) + "\n")
-        if begun:
+            events.append(described(alarm, statistics, monitor, checked.names))
+        for event in sorted(events, key=lambda event: event["row"]):
+            target.write(json.dumps(event, ensure_ascii=False) + "\n")
+        if events:
             target.flush()
+    checked.say_what_is_missing()
     return checked
 
 
@@ -205,6 +228,7 @@ def described(
 ) -> dict[str, Any]:
     """Return an alarm that has begun as JSON data."""
     return {
+        "event": "alarm",
         "row": alarm.first,
         "time": alarm.begin or None,
         "verdict": alarm.verdict,
@@ -219,34 +243,62 @@ def _number(value: float) -> float | str | None:
     return None if math.isnan(value) else "infinite" if math.isinf(value) else float(value)
 
 
-def accept(path: str, inputs: list[str], given: Mapping[str, Any], out: Path, since: str | None) -> int:
-    """Make rows of files normal, write the monitor, and return the number of rows. ``since`` is a row or a time."""
+class Accepted(NamedTuple):
+    """What accepting rows has changed: shares of these rows that have data."""
+
+    n_rows: int
+    before: float  # share in alarm before
+    after: float  # and after
+
+
+def accept(path: str, inputs: list[str], given: Mapping[str, Any], out: Path, since: str | None) -> Accepted:
+    """Make rows of files normal, and write the monitor. ``since`` is the number of a row, or a time."""
     monitor = load_monitor(path)
     stream = stream_for(monitor, inputs, given)
     check_target(out, stream.files())
     first = 0 if since is None else _row_of(stream, since)
-    n_rows = sum(chunk.n_rows for chunk in stream)
     with writing(out):
+        before = monitor.verdicts(stream)[first:]
         monitor.accept(stream, since=first)
+        after = monitor.verdicts(stream)[first:]
         monitor.save(out)
-    return n_rows - first
+    known = before != NO_DATA
+    abnormal = float((before[known] == ABNORMAL).mean())
+    if abnormal > ABNORMAL_SHARE:
+        note(
+            f'{100 * abnormal:.0f}% of these rows were "abnormal": their dynamics are not those of normal operation, '
+            "and accepting rows changes only the operating point. Is there a fault among them?"
+        )
+    return Accepted(len(before), *(float((each[known] != NORMAL).mean()) for each in (before, after)))
 
 
 def _row_of(stream: Stream, since: str) -> int:
-    """Return the number of the first row at a time, or a number of a row as it is."""
-    if stream.reading.time is None:
-        if not since.isdigit():
-            raise ValueError(f"--since {since}: without a column of time, give the number of a row, from 0")
+    """Return the number of the first row from a time on, or the number of a row as it is.
+
+    A whole number is the number of a row. A time in numbers has a decimal point.
+    """
+    if since.removeprefix("-").isdigit():
+        n_rows = sum(chunk.n_rows for chunk in stream)
+        if not 0 <= int(since) < n_rows:
+            raise ValueError(f"--since {since}: there is no such row; the rows have the numbers 0 to {n_rows - 1:,}")
         return int(since)
-    n_rows = 0
+    time = stream.reading.time
+    if time is None:
+        raise ValueError(f"--since {since}: without a column of time, give the number of a row, from 0")
+    n_rows, earlier = 0, False
     for chunk in stream:
         assert chunk.times is not None
         try:
             wanted = np.datetime64(since, "ns") if chunk.times.dtype.kind == "M" else float(since)
         except ValueError:
-            raise ValueError(f"--since {since} is not a time like those of column {stream.reading.time!r}") from None
+            raise ValueError(
+                f"--since {since} is neither the number of a row nor a time like those of column {time!r}"
+            ) from None
+        earlier = earlier or bool(np.any(chunk.times < wanted))
         later = np.flatnonzero(chunk.times >= wanted)
         if len(later):
+            if not (earlier or np.any(chunk.times == wanted)):
+                raise ValueError(f"--since {since} is earlier than all rows: leave it out to accept all of them")
             return n_rows + int(later[0])
         n_rows += chunk.n_rows
     raise ValueError(f"--since {since} is later than all rows")
