@@ -294,7 +294,7 @@ def _chance(real: Significance, k: int) -> tuple[list[str], list[str]]:
     rows = f"in the first {real.n_rows:,} rows"
     if real.n_real >= k:
         p = float(real.p_spectrum[k - 1])
-        said = "The feature is" if k == 1 else f"All {k} features are"
+        said = "The feature is" if k == 1 else f"The {k} features are"
         return [f"{said} slower than features of columns that share no signal (p = {p:.2g}, {rows})."], []
     if real.n_slow == 0:
         return [], [f"No feature is slower than features of rows in random order ({rows}): nothing here may be slow."]
