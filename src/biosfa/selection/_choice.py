@@ -188,8 +188,8 @@ def _number(found: ImpliedTimescales) -> tuple[int | None, str]:
         if len(large):
             k = int(large[-1]) + 1
             return k, (
-                f"{counted(k, 'feature')}: {_percent(share[k - 1])} of the variance of feature {k} is new after "
-                f"{counted(lag, 'row')}, but {_percent(share[k])} of that of feature {k + 1}."
+                f"{counted(k, 'feature')}: {_percent(share[k - 1])} of the variance of slow{k - 1} is new after "
+                f"{counted(lag, 'row')}, but {_percent(share[k])} of that of slow{k}."
             )
     return _lasting(found)
 
@@ -239,7 +239,7 @@ def _lag(found: ImpliedTimescales, k: int) -> tuple[int, str]:
         return lag, f"Lag {lag}: timescales do not grow with the lag."
     most = int(np.argmax(T[number] / T[0]))
     return lag, (
-        f"Lag {lag}: timescales grow up to this lag (feature {most + 1}: {T[0, most]:.3g} rows at lag {lags[0]}, "
+        f"Lag {lag}: timescales grow up to this lag (slow{most}: {T[0, most]:.3g} rows at lag {lags[0]}, "
         f"{T[number, most]:.3g} at lag {lag}). Noise without memory makes signals look fast from row to row, as do "
         "features that mix several timescales."
     )

@@ -9,30 +9,33 @@ from matplotlib.ticker import MaxNLocator
 from biosfa.presentation.style import COLORS, figure, write_figure
 from biosfa.selection import Candidate, Choice
 
-EXPANSION_COLORS = {None: COLORS["exact"], "quadratic": COLORS["bio-sfa"]}
+EXPANSION_COLORS = {None: COLORS["exact"], "quadratic": COLORS["reversible"]}
 DRAWN = 6  # features whose timescales are drawn
 
 
 def draw(choice: Choice, path: Path) -> None:
     """Draw the picture, and write it to a file."""
-    with figure(11.0, 3.8) as drawn:
-        left, middle, right = drawn.subplots(1, 3)
-        _draw_timescales(left, choice)
-        _draw_slowness(middle, choice)
-        _draw_score(right, choice)
+    with figure(8.5, 6.4) as drawn:
+        panels = drawn.subplot_mosaic([["timescales", "timescales"], ["slowness", "score"]])
+        _draw_timescales(panels["timescales"], choice)
+        _draw_slowness(panels["slowness"], choice)
+        _draw_score(panels["score"], choice)
         write_figure(drawn, path, dpi=150)
 
 
 def _draw_timescales(axes: Axes, choice: Choice) -> None:
     found, lags = choice.timescales, np.array(choice.timescales.lags)
     shown = min(DRAWN, found.timescales.shape[1])
+    lags = lags[: max(2, 1 + int(np.flatnonzero((found.upper[:, 0] >= lags) | (lags == lags[0]))[-1]))]
     shades = np.linspace(0.0, 0.75, max(shown, 2))
     for i in range(shown):
         color = str(shades[i]) if i >= choice.n_components else COLORS["bio-sfa"]
-        left = found.upper[:, i] >= lags  # something of the signal is left after the lag
-        axes.fill_between(lags, found.lower[:, i], found.upper[:, i], where=left, color=color, alpha=0.2, lw=0)
-        axes.plot(lags[left], found.timescales[left, i], "o-", ms=3, lw=1, color=color)
-    top = 2.0 * np.nanmax(found.upper[:, :shown][np.isfinite(found.upper[:, :shown])], initial=2.0 * lags[-1])
+        left = found.upper[: len(lags), i] >= lags  # something of the signal is left after the lag
+        lower, upper = found.lower[: len(lags), i], found.upper[: len(lags), i]
+        axes.fill_between(lags, lower, upper, where=left, color=color, alpha=0.2, lw=0)
+        axes.plot(lags[left], found.timescales[: len(lags), i][left], "o-", ms=3, lw=1, color=color)
+    ends = found.upper[: len(lags), :shown]
+    top = 2.0 * np.max(ends[np.isfinite(ends)], initial=2.0 * lags[-1])
     axes.fill_between(lags, 0.0, lags, color=COLORS["no data"], alpha=0.25, lw=0)
     axes.annotate("shorter than the lag", (0.97, 0.04), xycoords="axes fraction", ha="right", fontsize=8)
     axes.axvline(choice.lag, color=COLORS["force"], lw=1, ls="--")
@@ -55,10 +58,11 @@ def _draw_slowness(axes: Axes, choice: Choice) -> None:
     ):
         axes.axhline(float(np.quantile(chance, real.level)), color=COLORS["series"], lw=0.8, ls=style, label=name)
     axes.axvline(choice.n_components - 0.5, color=COLORS["force"], lw=1, ls="--")
-    axes.set(yscale="log", xlabel="feature", ylabel="slowness δ")
+    axes.set(yscale="log", ylabel="slowness δ")
+    axes.xaxis.set_major_formatter("slow{x:.0f}")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title("slowness on data not learned from", loc="left")
-    axes.legend(loc="lower right")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
 
 
 def _draw_score(axes: Axes, choice: Choice) -> None:
@@ -73,7 +77,7 @@ def _draw_score(axes: Axes, choice: Choice) -> None:
     axes.set(xlabel="number of features", ylabel="VAMP-2 score")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title(f"VAMP-2 score at lag {choice.cross_validation.score_lag}", loc="left")
-    axes.legend(loc="best")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
 
 
 def _largest(choice: Choice) -> dict[str | None, Candidate]:

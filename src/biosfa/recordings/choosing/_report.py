@@ -34,8 +34,8 @@ def write_report(choice: Choice, inputs: Sequence[str], command: str, picture: P
     )
     report.picture(
         picture,
-        "Left: timescales against lag, with their intervals. Middle: slowness on data not learned from; thin lines are "
-        "folds. Right: VAMP-2 score on data not learned from. Dashed red lines: the recommendation.",
+        "Above: timescales against lag, with their intervals. Below: slowness of each feature, and VAMP-2 score, on "
+        "data not learned from; thin lines are folds. Dashed red lines: the recommendation.",
     )
     report.heading("Why")
     for reason in choice.reasons:
