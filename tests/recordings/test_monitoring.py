@@ -20,7 +20,7 @@ from biosfa.io import Chunk, Position, open_stream
 from biosfa.monitoring import SlowFeatureMonitor, Watched
 from biosfa.recordings.monitoring import work
 from biosfa.recordings.monitoring._trace import POINTS, SEVERITY, Trace
-from biosfa.recordings.monitoring.alarms import Alarms, time_text
+from biosfa.recordings.monitoring.alarms import Alarm, Alarms, largest, time_text
 from tests.conftest import posix
 
 BEGINS = 600  # row at which something happens
@@ -78,6 +78,10 @@ def test_a_check_finds_the_fault_its_sensor_and_its_time(command, folder, monito
     page = (out / "report.html").read_text(encoding="utf-8")
     assert longest["begin"].replace(" ", "\N{NO-BREAK SPACE}").replace("-", "\N{NON-BREAKING HYPHEN}") in page
     assert "src=" in page
+    for words in ("Checked: noise.csv. Monitor: plant.", "Alarm rate: 1% of normal rows", "persistence 5/10"):
+        assert words in page
+    assert {row["largest"][:2] for row in rows if row["verdict"] == "abnormal"} == {"S²"}
+    assert {row["largest"][:2] for row in rows if row["verdict"] == "moved"} <= {"T²"}
     assert "http" not in page.split("</style>")[1].replace("data:image/png;base64", "")[:2000]
 
 
@@ -316,6 +320,11 @@ def test_other_monitors(command, folder, monitor, tmp_path):
     assert [line.split("  ")[0] for line in printed.stdout.splitlines()[1:]] == [
         "slow features", "PCA", "dynamic PCA", "Mahalanobis distance",
     ]  # fmt: skip
+    assert "persistence is not applied" in printed.stderr
+    assert "not fair" not in printed.stderr
+    pd.read_csv(folder / "normal.csv").iloc[:400].to_csv(tmp_path / "few.csv", index=False)
+    printed = command("monitor", "compare", monitor, folder / "noise.csv", "--normal", tmp_path / "few.csv")
+    assert "learn from 400 rows of --normal, and this one from 9,000: the comparison is not fair" in printed.stderr
     command("monitor", "check", monitor, folder / "noise.csv", *normal, "--out", tmp_path, code=3)
     assert "dynamic PCA" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -327,6 +336,9 @@ def test_other_monitors(command, folder, monitor, tmp_path):
         (["fit", "x.npy", "--persistence", "3-10", "--out", "m"], "is not of the form K/N"),
         (["fit", "x.npy", "--persistence", "11/10", "--out", "m"], "k must not be larger than n"),
         (["fit", "x.npy", "--model", "sfa", "--out", "sfa"], "sfa is an input"),
+        (["fit", "x.npy", "--model", "sfa", "--delays", "3", "--out", "o"], "--delays cannot be used with --model"),
+        (["fit", "x.npy", "--model", "sfa", "--expand", "quadratic", "--out", "o"], "--expand cannot be used"),
+        (["fit", "x.npy", "--alarm-rate", "1", "--out", "o"], "every row may be an alarm"),
         (["check", "m", "x.npy", "--persistence", "11/10"], "k must not be larger than n"),
         (["check", "m", "x.npy", "--persistence", "0/5"], "must be a whole number of at least 1"),
         (["check", "m", "x.npy", "--persistence", "1/0"], "must be a whole number of at least 1"),
@@ -413,6 +425,11 @@ def test_alarms_bridge_a_few_rows_with_another_verdict(monitor):
     ]
     assert alarms.found[0].columns(["a", "b"]) == ["b", "a"]
     assert alarms.found[0].causes.tolist() == [1.25, 3.75]
+
+
+def test_the_largest_alarms_keep_their_order():
+    alarms = [Alarm("moved", i, "", i, "", worst=worst) for i, worst in enumerate([2.0, np.inf, 1.0, 3.0, 2.5])]
+    assert [alarm.first for alarm in largest(alarms, 3)] == [1, 3, 4]
 
 
 def test_the_trace_is_bounded_and_keeps_the_largest_values(monitor, folder):

@@ -43,8 +43,11 @@ def fit(
     inputs: Inputs,
     out: Annotated[Path, typer.Option(help="File of the monitor to write.")],
     delays: Annotated[
-        int, typer.Option(min=1, help="Join this many consecutive rows. 2 or 3 show how the process reacts.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1, help="Join this many consecutive rows. 2 or 3 show how the process reacts.", show_default="1"
+        ),
+    ] = None,
     expand: Expand = None,
     slow_share: Annotated[float, typer.Option(help="Share of the features that count as slow.")] = 0.5,
     alarm_rate: Annotated[
@@ -73,10 +76,14 @@ def fit(
     with one_line_errors():
         from biosfa.monitoring import SlowFeatureMonitor
         from biosfa.recordings.features import slow_model
+
+        if model is not None and (delays is not None or expand is not None):
+            name = "--delays" if delays is not None else "--expand"
+            raise ValueError(f"{name} cannot be used with --model: the model has its own")
         from biosfa.recordings.monitoring import work
 
         new = SlowFeatureMonitor(
-            n_delays=delays,
+            n_delays=1 if delays is None else delays,
             expansion=expand and str(expand),
             slow_share=slow_share,
             alarm_rate=alarm_rate,
@@ -92,6 +99,8 @@ def fit(
             f"from {found.n_rows:,} rows"
         )
         say(f"correlation time of the slowest feature: {found.correlation_time:.3g} rows")
+        if found.n_rows < found.rows_needed:
+            say(f"at least {found.rows_needed:,} rows are recommended")
         say("\npersistence   false alarms   alarms per 1,000 rows   rows until an alarm*")
         for each in new.rules_:
             name = f"{each.k} of {each.n}"
@@ -219,17 +228,19 @@ def rule(words: str | None) -> tuple[int, int] | None:
 
 
 def print_alarms(alarms: "list[Alarm]", names: list[str]) -> None:
-    """Print the first alarms as a table."""
+    """Print the largest alarms as a table."""
+    from biosfa.recordings.monitoring.alarms import largest
+
     if not alarms:
         say("no alarms")
         return
     rows = [("begin", "end", "verdict", "largest", "columns that contribute most")]
-    for alarm in alarms[:SHOWN]:
+    for alarm in largest(alarms, SHOWN):
         begin, end = (alarm.begin or str(alarm.first)), (alarm.end or str(alarm.last))
-        largest = f"{alarm.worst:.3g} × the limit of {alarm.statistic}"
-        rows.append((begin, end, alarm.verdict, largest, ", ".join(alarm.columns(names))))
+        most = f"{alarm.worst:.3g} × the limit of {alarm.statistic}"
+        rows.append((begin, end, alarm.verdict, most, ", ".join(alarm.columns(names))))
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     for row in rows:
         say("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]))
     if len(alarms) > SHOWN:
-        say(f"and {len(alarms) - SHOWN} more alarms in alarms.csv")
+        say(f"these are the {SHOWN} largest of {len(alarms):,} alarms: alarms.csv has all of them")

@@ -24,6 +24,7 @@ from biosfa.recordings.monitoring._trace import Trace
 from biosfa.recordings.monitoring.alarms import Alarm, Alarms
 from biosfa.recordings.notes import gaps, note
 from biosfa.recordings.remembered import stream_for
+from biosfa.wording import counted
 
 PASSES, MORE_PASSES = 6, 2  # of a fit over the rows of normal operation; more with an expansion
 NORMAL, _, ABNORMAL, NO_DATA = VERDICTS
@@ -162,8 +163,17 @@ def check(
         replace_file(folder / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
         axis = (stream.reading.time or "time") if checked.trace.timed else "row"
         draw(checked.alarms, checked.trace, names, axis, folder / "statistics.png")
-        peers = {} if training is None else compare(load_monitor(path), training, stream)
-        write_report(monitor, checked.alarms, names, folder / "statistics.png", peers, folder / "report.html")
+        peers = {} if training is None else _compared(load_monitor(path), training, stream)
+        write_report(
+            monitor,
+            checked.alarms,
+            names,
+            folder / "statistics.png",
+            peers,
+            folder / "report.html",
+            source=Path(path).name,
+            inputs=[Path(each).name for each in inputs],
+        )
     if checked.end.n_skipped or checked.end.n_broken:
         note(gaps(checked.end))
     checked.say_what_is_missing()
@@ -308,4 +318,17 @@ def compare_files(path: str, inputs: list[str], given: Mapping[str, Any], normal
     """Return which rows of files a monitor and other monitors find out of their limits."""
     monitor = load_monitor(path)
     rows, training = (stream_for(monitor, files, given) for files in (inputs, normal))
+    if monitor.persistence != (1, 1):
+        note("a row is in alarm here if any statistic is beyond its limit: persistence is not applied")
+    return _compared(monitor, training, rows)
+
+
+def _compared(monitor: SlowFeatureMonitor, training: Stream, rows: Stream) -> dict[str, Peer]:
+    """Compare monitors, and say if the others learn from much less than the monitor."""
+    n, own = sum(chunk.n_rows for chunk in training), monitor.calibration_.n_rows
+    if 2 * n < own:
+        note(
+            f"the other monitors learn from {counted(n, 'row')} of --normal, and this one from {own:,}: the comparison "
+            "is not fair"
+        )
     return compare(monitor, training, rows)
