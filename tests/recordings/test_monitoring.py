@@ -71,7 +71,9 @@ def test_a_check_finds_the_fault_its_sensor_and_its_time(command, folder, monito
     found = pd.read_csv(out / "statistics.csv")
     plant = biosfa.load(monitor)
     X = pd.read_csv(folder / "noise.csv").iloc[:, 1:]
-    np.testing.assert_allclose(found.iloc[:, :4], plant.statistics(X), rtol=1e-6)
+    np.testing.assert_allclose(found.iloc[:, 2:6], plant.statistics(X), rtol=1e-6)
+    assert found["row"].tolist() == list(range(1000))
+    assert found["time"].tolist() == pd.read_csv(folder / "noise.csv")["timestamp"].tolist()
     words = np.array(["normal", "moved", "abnormal", "no data"])[found["verdict"].astype(int)]
     assert words.tolist() == plant.verdicts(X).tolist()
     assert (out / "statistics.png").read_bytes().startswith(b"\x89PNG")
@@ -373,6 +375,44 @@ def test_a_check_does_not_replace_what_it_reads(command, folder, monitor, tmp_pa
     assert (tmp_path / name).read_bytes() == content
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("column", ["dates", "fractions", "numbers", "none"])
+def test_statistics_have_rows_and_times(command, folder, monitor, tmp_path, kind, column):
+    frame = pd.read_csv(folder / "noise.csv").iloc[:700]
+    if column == "numbers":
+        frame["timestamp"] = 6.5 * np.arange(700)
+    elif column == "fractions":
+        frame["timestamp"] = pd.date_range("2026-01-05", periods=700, freq="6500ms")
+    elif column == "none":
+        frame = frame.drop(columns="timestamp")
+    elif column == "dates":
+        frame.loc[5, "timestamp"] = None
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    command("monitor", "check", monitor, tmp_path / "log.csv", "--out", tmp_path / "o", "--statistics", kind, code=3)
+    file = tmp_path / "o" / f"statistics.{kind}"
+    found = pd.read_csv(file) if kind == "csv" else pd.read_parquet(file)
+    assert found["row"].tolist() == list(range(700))
+    assert list(found.columns[-5:]) == ["T² slow", "T² rest", "S² slow", "S² rest", "verdict"]
+    assert ("time" in found) == (column != "none")
+    if column == "numbers":
+        np.testing.assert_allclose(found["time"], frame["timestamp"])
+    elif column != "none":
+        pd.testing.assert_series_equal(
+            pd.to_datetime(found["time"]).astype("datetime64[ns]"),
+            pd.to_datetime(frame["timestamp"]).astype("datetime64[ns]"),
+            check_names=False,
+        )
+
+
+def test_a_check_does_not_replace_a_report_of_something_else(command, folder, monitor, tmp_path):
+    (tmp_path / "report.html").write_text("<h1>Sales</h1>")
+    printed = command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path, code=1)
+    assert "is not the report of a check" in printed.stderr
+    assert (tmp_path / "report.html").read_text() == "<h1>Sales</h1>"
+    command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path / "o", code=3)
+    command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path / "o", code=3)
+
+
 def test_a_check_does_not_replace_its_monitor(command, folder, monitor, tmp_path):
     (tmp_path / "report.html").write_bytes(monitor.read_bytes())
     printed = command("monitor", "check", tmp_path / "report.html", folder / "noise.csv", "--out", tmp_path, code=1)
@@ -425,6 +465,10 @@ def test_alarms_bridge_a_few_rows_with_another_verdict(monitor):
     ]
     assert alarms.found[0].columns(["a", "b"]) == ["b", "a"]
     assert alarms.found[0].causes.tolist() == [1.25, 3.75]
+
+
+def test_a_wrong_option_names_the_help_of_its_command(command):
+    assert "(see biosfa monitor fit --help)" in command("monitor", "fit", "x.npy", "--bogus", code=2).stderr
 
 
 def test_the_largest_alarms_keep_their_order():

@@ -22,14 +22,7 @@ monitor = typer.Typer(
 )
 
 Model = Annotated[str, typer.Argument(help="File of the monitor.", metavar="MONITOR")]
-Persistence = Annotated[
-    str | None,
-    typer.Option(
-        help="A statistic counts as out of its limit if it was out in K of the last N rows. Example: 3/10.",
-        metavar="K/N",
-        show_default="as in the fit; 1/1 in a fit",
-    ),
-]
+PERSISTENCE = "A statistic counts as out of its limit if it was out in K of the last N rows. Example: 3/10."
 
 
 def add_to(app: typer.Typer) -> None:
@@ -54,9 +47,13 @@ def fit(
         float, typer.Option(help="Share of the rows of normal operation that may be beyond a limit.")
     ] = 0.01,
     family: Annotated[
-        bool, typer.Option("--family", help="The alarm rate holds for all four statistics together.")
+        bool,
+        typer.Option(
+            "--family",
+            help="The alarm rate holds for all four statistics together, not for each of them.",
+        ),
     ] = False,
-    persistence: Persistence = None,
+    persistence: Annotated[str | None, typer.Option(help=PERSISTENCE, metavar="K/N", show_default="1/1")] = None,
     forget: Annotated[
         float | None,
         typer.Option(min=10, help="Follow slow changes: only about this many of the latest rows count."),
@@ -118,7 +115,10 @@ def check(
     inputs: Inputs,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for alarms.csv, statistics, picture and report.", show_default="MONITOR-check"),
+        typer.Option(
+            help="Folder for alarms.csv, statistics, picture and report. Results of an earlier check are replaced.",
+            show_default="MONITOR-check",
+        ),
     ] = None,
     statistics: Annotated[
         one_of(["csv", "parquet", "npy"]),  # type: ignore[valid-type]
@@ -126,9 +126,14 @@ def check(
     ] = "csv",
     normal: Annotated[
         list[str] | None,
-        typer.Option(help="File of normal operation: the report then compares other monitors. Repeat for several."),
+        typer.Option(
+            help="File of normal operation. With it, the report compares the monitor with PCA, dynamic PCA and the "
+            "Mahalanobis distance. Repeat the option for several files."
+        ),
     ] = None,
-    persistence: Persistence = None,
+    persistence: Annotated[
+        str | None, typer.Option(help=PERSISTENCE, metavar="K/N", show_default="as in the fit")
+    ] = None,
     *,
     given: Given,
 ) -> None:

@@ -10,6 +10,7 @@ from biosfa.recordings.monitoring.alarms import BRIDGED, Alarm, Alarms, largest
 from biosfa.recordings.monitoring.peers import peer_rows
 from biosfa.wording import counted, listed
 
+TITLE = "Has the process moved, or is it broken?"
 LISTED = 200  # alarms in the table
 
 MEANINGS = (
@@ -37,7 +38,7 @@ def write_report(
     """
     n_alarms = len(alarms.found)
     lead = f"{counted(n_alarms, 'alarm')} in {counted(alarms.n_rows, 'row')}."
-    report = Report("Has the process moved, or is it broken?", lead)
+    report = Report(TITLE, lead)
     total = max(1, alarms.n_rows)
     report.facts(
         (f"{100 * n / total:.1f}%", f"of the rows: {verdict}", COLORS[verdict] if n else "")
