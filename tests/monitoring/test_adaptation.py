@@ -165,7 +165,7 @@ def test_few_accepted_rows_are_a_warning(normal):
     with pytest.warns(ShortCalibrationWarning, match="299 rows are too few to know a new operating point") as caught:
         monitor.accept(moved[:300])  # the first one has no delay
     assert caught[0].filename == __file__
-    assert f"about {int(np.ceil(needed)):,} rows would do" in str(caught[0].message)
+    assert f"use at least about {int(np.ceil(needed)):,} rows" in str(caught[0].message)
     monitor.accept(moved, since=1000)
 
 

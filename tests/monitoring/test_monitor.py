@@ -12,7 +12,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import biosfa
-from biosfa import SFA, ModelFileError, OnlineSFA, RankDeficiencyWarning, ShortCalibrationWarning
+from biosfa import SFA, ConditioningWarning, ModelFileError, OnlineSFA, RankDeficiencyWarning, ShortCalibrationWarning
 from biosfa.datasets import stirred_tank
 from biosfa.io import open_stream
 from biosfa.io.model_file import Model, read_model, write_model
@@ -259,7 +259,7 @@ def test_short_training_data_are_a_warning_that_says_how_many_rows_would_do(norm
     with pytest.warns(ShortCalibrationWarning, match="correlation times") as caught:
         monitor = SlowFeatureMonitor(n_delays=2).fit(normal[:800])
     assert caught[0].filename == __file__
-    assert f"about {monitor.calibration_.rows_needed:,} rows would do" in str(caught[0].message)
+    assert f"use at least about {monitor.calibration_.rows_needed:,} rows" in str(caught[0].message)
     rng = np.random.default_rng(0)
     with pytest.warns(ShortCalibrationWarning, match="per column and delay"):
         SlowFeatureMonitor().fit(rng.standard_normal((150, 40)))
@@ -499,3 +499,12 @@ ORDER = "S² depends on the row before"
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+def test_the_advice_of_an_ill_conditioned_fit_holds_for_a_monitor():
+    X = stirred_tank(12_000, random_state=0).samples
+    with pytest.warns(ConditioningWarning) as caught:
+        SlowFeatureMonitor(expansion="quadratic").fit(X)
+    message = next(str(one.message) for one in caught if one.category is ConditioningWarning)
+    assert "SFA(pca=N" in message
+    assert "ridge" not in message

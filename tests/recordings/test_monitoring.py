@@ -20,7 +20,7 @@ from biosfa.io import Chunk, Position, open_stream
 from biosfa.monitoring import SlowFeatureMonitor, Watched
 from biosfa.recordings.monitoring import work
 from biosfa.recordings.monitoring._trace import POINTS, SEVERITY, Trace
-from biosfa.recordings.monitoring.alarms import Alarms, time_text
+from biosfa.recordings.monitoring.alarms import Alarm, Alarms, largest, time_text
 from tests.conftest import posix
 
 BEGINS = 600  # row at which something happens
@@ -71,13 +71,19 @@ def test_a_check_finds_the_fault_its_sensor_and_its_time(command, folder, monito
     found = pd.read_csv(out / "statistics.csv")
     plant = biosfa.load(monitor)
     X = pd.read_csv(folder / "noise.csv").iloc[:, 1:]
-    np.testing.assert_allclose(found.iloc[:, :4], plant.statistics(X), rtol=1e-6)
+    np.testing.assert_allclose(found.iloc[:, 2:6], plant.statistics(X), rtol=1e-6)
+    assert found["row"].tolist() == list(range(1000))
+    assert found["time"].tolist() == pd.read_csv(folder / "noise.csv")["timestamp"].tolist()
     words = np.array(["normal", "moved", "abnormal", "no data"])[found["verdict"].astype(int)]
     assert words.tolist() == plant.verdicts(X).tolist()
     assert (out / "statistics.png").read_bytes().startswith(b"\x89PNG")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert longest["begin"].replace(" ", "\N{NO-BREAK SPACE}").replace("-", "\N{NON-BREAKING HYPHEN}") in page
     assert "src=" in page
+    for words in ("Checked: noise.csv. Monitor: plant.", "Alarm rate: 1% of normal rows", "persistence 5/10"):
+        assert words in page
+    assert {row["largest"][:2] for row in rows if row["verdict"] == "abnormal"} == {"S²"}
+    assert {row["largest"][:2] for row in rows if row["verdict"] == "moved"} <= {"T²"}
     assert "http" not in page.split("</style>")[1].replace("data:image/png;base64", "")[:2000]
 
 
@@ -316,6 +322,11 @@ def test_other_monitors(command, folder, monitor, tmp_path):
     assert [line.split("  ")[0] for line in printed.stdout.splitlines()[1:]] == [
         "slow features", "PCA", "dynamic PCA", "Mahalanobis distance",
     ]  # fmt: skip
+    assert "persistence is not applied" in printed.stderr
+    assert "not fair" not in printed.stderr
+    pd.read_csv(folder / "normal.csv").iloc[:400].to_csv(tmp_path / "few.csv", index=False)
+    printed = command("monitor", "compare", monitor, folder / "noise.csv", "--normal", tmp_path / "few.csv")
+    assert "learn from 400 rows of --normal, and this one from 9,000: the comparison is not fair" in printed.stderr
     command("monitor", "check", monitor, folder / "noise.csv", *normal, "--out", tmp_path, code=3)
     assert "dynamic PCA" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
@@ -327,6 +338,9 @@ def test_other_monitors(command, folder, monitor, tmp_path):
         (["fit", "x.npy", "--persistence", "3-10", "--out", "m"], "is not of the form K/N"),
         (["fit", "x.npy", "--persistence", "11/10", "--out", "m"], "k must not be larger than n"),
         (["fit", "x.npy", "--model", "sfa", "--out", "sfa"], "sfa is an input"),
+        (["fit", "x.npy", "--model", "sfa", "--delays", "3", "--out", "o"], "--delays cannot be used with --model"),
+        (["fit", "x.npy", "--model", "sfa", "--expand", "quadratic", "--out", "o"], "--expand cannot be used"),
+        (["fit", "x.npy", "--alarm-rate", "1", "--out", "o"], "every row may be an alarm"),
         (["check", "m", "x.npy", "--persistence", "11/10"], "k must not be larger than n"),
         (["check", "m", "x.npy", "--persistence", "0/5"], "must be a whole number of at least 1"),
         (["check", "m", "x.npy", "--persistence", "1/0"], "must be a whole number of at least 1"),
@@ -359,6 +373,44 @@ def test_a_check_does_not_replace_what_it_reads(command, folder, monitor, tmp_pa
     assert f"{name} is an input" in printed.stderr
     assert [path.name for path in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_bytes() == content
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("column", ["dates", "fractions", "numbers", "none"])
+def test_statistics_have_rows_and_times(command, folder, monitor, tmp_path, kind, column):
+    frame = pd.read_csv(folder / "noise.csv").iloc[:700]
+    if column == "numbers":
+        frame["timestamp"] = 6.5 * np.arange(700)
+    elif column == "fractions":
+        frame["timestamp"] = pd.date_range("2026-01-05", periods=700, freq="6500ms")
+    elif column == "none":
+        frame = frame.drop(columns="timestamp")
+    elif column == "dates":
+        frame.loc[5, "timestamp"] = None
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    command("monitor", "check", monitor, tmp_path / "log.csv", "--out", tmp_path / "o", "--statistics", kind, code=3)
+    file = tmp_path / "o" / f"statistics.{kind}"
+    found = pd.read_csv(file) if kind == "csv" else pd.read_parquet(file)
+    assert found["row"].tolist() == list(range(700))
+    assert list(found.columns[-5:]) == ["T² slow", "T² rest", "S² slow", "S² rest", "verdict"]
+    assert ("time" in found) == (column != "none")
+    if column == "numbers":
+        np.testing.assert_allclose(found["time"], frame["timestamp"])
+    elif column != "none":
+        pd.testing.assert_series_equal(
+            pd.to_datetime(found["time"]).astype("datetime64[ns]"),
+            pd.to_datetime(frame["timestamp"]).astype("datetime64[ns]"),
+            check_names=False,
+        )
+
+
+def test_a_check_does_not_replace_a_report_of_something_else(command, folder, monitor, tmp_path):
+    (tmp_path / "report.html").write_text("<h1>Sales</h1>")
+    printed = command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path, code=1)
+    assert "is not the report of a check" in printed.stderr
+    assert (tmp_path / "report.html").read_text() == "<h1>Sales</h1>"
+    command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path / "o", code=3)
+    command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path / "o", code=3)
 
 
 def test_a_check_does_not_replace_its_monitor(command, folder, monitor, tmp_path):
@@ -413,6 +465,15 @@ def test_alarms_bridge_a_few_rows_with_another_verdict(monitor):
     ]
     assert alarms.found[0].columns(["a", "b"]) == ["b", "a"]
     assert alarms.found[0].causes.tolist() == [1.25, 3.75]
+
+
+def test_a_wrong_option_names_the_help_of_its_command(command):
+    assert "(see biosfa monitor fit --help)" in command("monitor", "fit", "x.npy", "--bogus", code=2).stderr
+
+
+def test_the_largest_alarms_keep_their_order():
+    alarms = [Alarm("moved", i, "", i, "", worst=worst) for i, worst in enumerate([2.0, np.inf, 1.0, 3.0, 2.5])]
+    assert [alarm.first for alarm in largest(alarms, 3)] == [1, 3, 4]
 
 
 def test_the_trace_is_bounded_and_keeps_the_largest_values(monitor, folder):

@@ -62,7 +62,8 @@ def main() -> None:
         message = getattr(error, "format_message", None)
         if message is None:
             raise
-        command = " ".join(["biosfa", *takewhile(lambda argument: argument.isalpha(), sys.argv[1:2])])
+        named = sys.argv[1:3] if sys.argv[1:2] == ["monitor"] else sys.argv[1:2]
+        command = " ".join(["biosfa", *takewhile(lambda argument: argument.isalpha(), named)])
         fail(f"{message()} (see {command} --help)", 2)
     if code == INTERRUPTED:  # typer returns it as an exit code, or raises, depending on its version
         complain(how_to_go_on(sys.argv[1:]))

@@ -22,14 +22,7 @@ monitor = typer.Typer(
 )
 
 Model = Annotated[str, typer.Argument(help="File of the monitor.", metavar="MONITOR")]
-Persistence = Annotated[
-    str | None,
-    typer.Option(
-        help="A statistic counts as out of its limit if it was out in K of the last N rows. Example: 3/10.",
-        metavar="K/N",
-        show_default="as in the fit; 1/1 in a fit",
-    ),
-]
+PERSISTENCE = "A statistic counts as out of its limit if it was out in K of the last N rows. Example: 3/10."
 
 
 def add_to(app: typer.Typer) -> None:
@@ -43,17 +36,24 @@ def fit(
     inputs: Inputs,
     out: Annotated[Path, typer.Option(help="File of the monitor to write.")],
     delays: Annotated[
-        int, typer.Option(min=1, help="Join this many consecutive rows. 2 or 3 show how the process reacts.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1, help="Join this many consecutive rows. 2 or 3 show how the process reacts.", show_default="1"
+        ),
+    ] = None,
     expand: Expand = None,
     slow_share: Annotated[float, typer.Option(help="Share of the features that count as slow.")] = 0.5,
     alarm_rate: Annotated[
         float, typer.Option(help="Share of the rows of normal operation that may be beyond a limit.")
     ] = 0.01,
     family: Annotated[
-        bool, typer.Option("--family", help="The alarm rate holds for all four statistics together.")
+        bool,
+        typer.Option(
+            "--family",
+            help="The alarm rate holds for all four statistics together, not for each of them.",
+        ),
     ] = False,
-    persistence: Persistence = None,
+    persistence: Annotated[str | None, typer.Option(help=PERSISTENCE, metavar="K/N", show_default="1/1")] = None,
     forget: Annotated[
         float | None,
         typer.Option(min=10, help="Follow slow changes: only about this many of the latest rows count."),
@@ -73,10 +73,14 @@ def fit(
     with one_line_errors():
         from biosfa.monitoring import SlowFeatureMonitor
         from biosfa.recordings.features import slow_model
+
+        if model is not None and (delays is not None or expand is not None):
+            name = "--delays" if delays is not None else "--expand"
+            raise ValueError(f"{name} cannot be used with --model: the model has its own")
         from biosfa.recordings.monitoring import work
 
         new = SlowFeatureMonitor(
-            n_delays=delays,
+            n_delays=1 if delays is None else delays,
             expansion=expand and str(expand),
             slow_share=slow_share,
             alarm_rate=alarm_rate,
@@ -92,6 +96,8 @@ def fit(
             f"from {found.n_rows:,} rows"
         )
         say(f"correlation time of the slowest feature: {found.correlation_time:.3g} rows")
+        if found.n_rows < found.rows_needed:
+            say(f"at least {found.rows_needed:,} rows are recommended")
         say("\npersistence   false alarms   alarms per 1,000 rows   rows until an alarm*")
         for each in new.rules_:
             name = f"{each.k} of {each.n}"
@@ -109,7 +115,10 @@ def check(
     inputs: Inputs,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for alarms.csv, statistics, picture and report.", show_default="MONITOR-check"),
+        typer.Option(
+            help="Folder for alarms.csv, statistics, picture and report. Results of an earlier check are replaced.",
+            show_default="MONITOR-check",
+        ),
     ] = None,
     statistics: Annotated[
         one_of(["csv", "parquet", "npy"]),  # type: ignore[valid-type]
@@ -117,9 +126,14 @@ def check(
     ] = "csv",
     normal: Annotated[
         list[str] | None,
-        typer.Option(help="File of normal operation: the report then compares other monitors. Repeat for several."),
+        typer.Option(
+            help="File of normal operation. With it, the report compares the monitor with PCA, dynamic PCA and the "
+            "Mahalanobis distance. Repeat the option for several files."
+        ),
     ] = None,
-    persistence: Persistence = None,
+    persistence: Annotated[
+        str | None, typer.Option(help=PERSISTENCE, metavar="K/N", show_default="as in the fit")
+    ] = None,
     *,
     given: Given,
 ) -> None:
@@ -219,17 +233,19 @@ def rule(words: str | None) -> tuple[int, int] | None:
 
 
 def print_alarms(alarms: "list[Alarm]", names: list[str]) -> None:
-    """Print the first alarms as a table."""
+    """Print the largest alarms as a table."""
+    from biosfa.recordings.monitoring.alarms import largest
+
     if not alarms:
         say("no alarms")
         return
     rows = [("begin", "end", "verdict", "largest", "columns that contribute most")]
-    for alarm in alarms[:SHOWN]:
+    for alarm in largest(alarms, SHOWN):
         begin, end = (alarm.begin or str(alarm.first)), (alarm.end or str(alarm.last))
-        largest = f"{alarm.worst:.3g} × the limit of {alarm.statistic}"
-        rows.append((begin, end, alarm.verdict, largest, ", ".join(alarm.columns(names))))
+        most = f"{alarm.worst:.3g} × the limit of {alarm.statistic}"
+        rows.append((begin, end, alarm.verdict, most, ", ".join(alarm.columns(names))))
     widths = [max(len(row[i]) for row in rows) for i in range(4)]
     for row in rows:
         say("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]))
     if len(alarms) > SHOWN:
-        say(f"and {len(alarms) - SHOWN} more alarms in alarms.csv")
+        say(f"these are the {SHOWN} largest of {len(alarms):,} alarms: alarms.csv has all of them")

@@ -52,7 +52,7 @@ class Calibration:
     correlation_time : float
         Number of rows after which the correlation of the slowest feature has fallen to 1/e.
     rows_needed : int
-        Number of rows with which false alarms are as frequent as asked for.
+        Number of rows that are recommended, at least. With more rows, slower features may be found, which need more.
     false_alarms : array of shape (n_statistics,)
         Share of these rows beyond each limit.
     """
@@ -166,7 +166,7 @@ def rows_needed(correlation_time: float, n_features: int, rate: float) -> int:
 
 
 def warn_if_short(found: Survey, n_features: int, rate: float, *, stacklevel: int) -> None:
-    """Warn if there are too few rows for limits that hold, and say how many would do."""
+    """Warn if there are too few rows for limits that hold, and say how many are needed."""
     n, time = found.n_rows, found.correlation_time
     if n < FEW_TIMES * time:
         reason = f"they are {n / time:.0f} correlation times ({time:.3g} rows) of the slowest feature"
@@ -179,7 +179,7 @@ def warn_if_short(found: Survey, n_features: int, rate: float, *, stacklevel: in
     needed = rows_needed(time, n_features, rate)
     warnings.warn(
         f"{counted(n, 'row')} of normal operation are too few for limits that hold: {reason}. False alarms may be more "
-        f"frequent than asked for; about {needed:,} rows would do",
+        f"frequent than asked for; use at least about {needed:,} rows",
         ShortCalibrationWarning,
         stacklevel=stacklevel + 1,
     )

@@ -158,7 +158,7 @@ class Following(Fitted):
             warnings.warn(
                 f"{counted(n, 'row')} are too few to know a new operating point: they are {n / time:.2g} correlation "
                 f"times ({time:.3g} rows) of the slowest feature. False alarms may be more frequent than asked for; "
-                f"about {math.ceil(ACCEPTED_TIMES * time):,} rows would do",
+                f"use at least about {math.ceil(ACCEPTED_TIMES * time):,} rows",
                 ShortCalibrationWarning,
                 stacklevel=2,
             )

@@ -33,5 +33,8 @@ class Outliers(OutlierMixin):
         return self.score_samples(X, lengths=lengths) - self.offset_
 
     def predict(self, X: ArrayLike, *, lengths: ArrayLike | None = None) -> IntArray:
-        """Return −1 for rows with a statistic beyond its limit, and 1 for the others. Persistence does not count."""
+        """Return −1 for rows with a statistic beyond its limit, and 1 for the others, also for those without data.
+
+        Persistence does not count. NaN in :meth:`score_samples` says which rows have no data.
+        """
         return np.where(self.decision_function(X, lengths=lengths) < 0.0, -1, 1)

@@ -30,6 +30,8 @@ def check_parameters(monitor: "SlowFeatureMonitor") -> None:
         check_positive(name, getattr(monitor, name))
         if getattr(monitor, name) > 1.0:
             raise ValueError(f"{name} is a share between 0 and 1; got {getattr(monitor, name)!r}")
+    if monitor.alarm_rate == 1.0:
+        raise ValueError("alarm_rate=1 means that every row may be an alarm: use a small share, such as 0.01")
     if monitor.forget is not None:
         check_positive("forget", monitor.forget)
     checked_persistence(monitor.persistence)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from biosfa.estimators import SFA, check_columns
-from biosfa.exceptions import RankDeficiencyWarning
+from biosfa.exceptions import ConditioningWarning, RankDeficiencyWarning
 from biosfa.io import Stream
 from biosfa.monitoring._calibration import (
     Calibration,
@@ -81,12 +81,24 @@ def _slow_features(monitor: "SlowFeatureMonitor", stream: Stream) -> SFA:
     sfa = SFA(n_delays=monitor.n_delays, expansion=monitor.expansion, missing="break")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RankDeficiencyWarning)
+        warnings.simplefilter("always", ConditioningWarning)
         sfa.fit(stream)
     check_enough(sfa)
     for warning in caught:
-        if warning.category is not RankDeficiencyWarning or not _only_constant(sfa):
+        if warning.category is ConditioningWarning:
+            warnings.warn(_of_condition(str(warning.message)), ConditioningWarning, stacklevel=4)
+        elif warning.category is not RankDeficiencyWarning or not _only_constant(sfa):
             warnings.warn(warning.message, warning.category, stacklevel=4)
     return sfa
+
+
+def _of_condition(message: str) -> str:
+    """Return what the warning of a model says, with advice that holds for a monitor."""
+    return (
+        f"{message.rpartition('. Leave out')[0]}. Leave out columns that nearly depend on others, or give a model with "
+        "fewer dimensions: SlowFeatureMonitor(model=SFA(pca=N, ...).fit(other_rows)), or --model with a file that "
+        "biosfa fit --pca N wrote"
+    )
 
 
 def _only_constant(sfa: SFA) -> bool:

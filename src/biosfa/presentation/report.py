@@ -10,7 +10,7 @@ from pathlib import Path
 from biosfa.io.atomic import replace_file
 
 STYLE = """
-:root { color-scheme: light dark; --line: #8884; --muted: #777; --accent: #1a8a3c; }
+:root { color-scheme: light dark; --line: #8884; --muted: light-dark(#666, #aaa); --accent: #1a8a3c; }
 body { font: 16px/1.55 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { line-height: 1.2; margin-bottom: .2rem; } h2 { margin-top: 2.4rem; }
 .lead { color: var(--muted); margin-top: 0; }
@@ -25,6 +25,11 @@ th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid var(-
 th:first-child, td:first-child { text-align: left; }
 .words th, .words td { white-space: normal; text-align: left; vertical-align: top; }
 .words td:first-child { min-width: 9rem; }
+@media (max-width: 40rem) {
+  .words thead { display: none; } .words tr { display: block; padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  .words td { display: block; border: 0; padding: .05rem 0; }
+  .words td::before { content: attr(data-name) ": "; color: var(--muted); }
+}
 pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .7rem .9rem; }
 """
 
@@ -62,9 +67,9 @@ class Report:
         """Add a paragraph of plain text."""
         self._parts.append(f"<p>{html.escape(text)}</p>")
 
-    def facts(self, facts: Iterable[tuple[str, str]]) -> None:
-        """Add a row of important numbers, each as (value, description)."""
-        cells = (f"<div><b>{html.escape(value)}</b><span>{html.escape(what)}</span></div>" for value, what in facts)
+    def facts(self, facts: Iterable[tuple[str, str] | tuple[str, str, str]]) -> None:
+        """Add a row of important numbers, each as (value, description), or as (value, description, colour)."""
+        cells = (_fact(*fact) for fact in facts)
         self._parts.append(f'<div class="facts">{"".join(cells)}</div>')
 
     def picture(self, path: Path, caption: str) -> None:
@@ -78,7 +83,13 @@ class Report:
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False) -> None:
         """Add a table of texts. With ``words`` the cells may have several lines."""
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+        named = [f' data-name="{html.escape(cell)}"' if words else "" for cell in header]  # for narrow screens
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td{name}>{html.escape(cell)}</td>" for name, cell in zip(named, row, strict=True))
+            + "</tr>"
+            for row in rows
+        )
         kind = ' class="words"' if words else ""
         self._parts.append(
             f'<div class="scroll"><table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
@@ -103,3 +114,9 @@ class Report:
             f"<body>{''.join(self._parts)}</body></html>\n"
         )
         replace_file(path, lambda file: file.write(page.encode()))
+
+
+def _fact(value: str, what: str, color: str = "") -> str:
+    """Return an important number, perhaps in a colour of its own."""
+    style = f' style="color: {html.escape(color)}"' if color else ""
+    return f"<div><b{style}>{html.escape(value)}</b><span>{html.escape(what)}</span></div>"

@@ -176,7 +176,10 @@ def _text(found: dict[str, Any]) -> str:
         say("watches", f"{counted(len(names), 'column')}: {', '.join(names[:SHOWN])}{' …' if names[SHOWN:] else ''}")
         say("with", f"{counted(monitor['n_features'], 'feature')}, {monitor['n_slow']} of them slow")
         say("limits", ", ".join(f"{name} {limit:.4g}" for name, limit in monitor["limits"].items()))
-        say("from", f"{monitor['n_rows']:,} rows of normal operation; about {monitor['rows_needed']:,} are needed")
+        say(
+            "from",
+            f"{monitor['n_rows']:,} rows of normal operation; at least {monitor['rows_needed']:,} are recommended",
+        )
         say("slowest", f"a correlation time of {monitor['correlation_time']:.3g} rows")
         return "\n".join(lines)
     if "delta_values" not in found:

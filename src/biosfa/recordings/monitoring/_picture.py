@@ -70,9 +70,11 @@ def _draw_causes(axes: Axes, alarms: Alarms, names: Sequence[str]) -> None:
         width = 100.0 * alarms.causes[verdict][order] / n_alarms
         axes.barh(range(len(order)), width, left=left, color=COLORS[verdict], label=verdict)
         left += width
+    axes.set_title("columns that contribute to the alarms", loc="left")
+    if not any(alarms.counts[verdict] for verdict in ALARMS):
+        axes.set_axis_off()
+        axes.text(0.5, 0.5, "no alarms", transform=axes.transAxes, ha="center", color=COLORS["series"])
+        return
     axes.set_yticks(range(len(order)), [printable(names[column]) for column in order], parse_math=False)
     axes.invert_yaxis()
     axes.set(xlabel="share of the alarms, %")
-    axes.set_title("columns that contribute to the alarms", loc="left")
-    if not sum(alarms.counts[verdict] for verdict in ALARMS):
-        axes.text(0.5, 0.5, "no alarms", transform=axes.transAxes, ha="center", color=COLORS["no data"])

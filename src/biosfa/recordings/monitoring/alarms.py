@@ -13,6 +13,7 @@ from biosfa.typing import Float64Array
 from biosfa.wording import time_text
 
 CAUSES = 3  # columns that are named per alarm
+OWN = {ALARMS[0]: slice(0, 2), ALARMS[1]: slice(2, 4)}  # statistics that decide a verdict: T² and S²
 BRIDGED = 10  # rows with another verdict that do not end an alarm
 HEADER = ("first_row", "last_row", "begin", "end", "verdict", "largest", "times_its_limit", "columns")
 
@@ -26,7 +27,7 @@ class Alarm:
     begin: str  # its time, as text; empty if the input has no times
     last: int
     end: str
-    worst: float = 0.0  # the largest statistic, as a multiple of its limit
+    worst: float = 0.0  # the largest of the statistics that decide the verdict, as a multiple of its limit
     statistic: str = ""  # its name
     causes: Float64Array = field(default_factory=lambda: np.zeros(0))  # summed over the rows
 
@@ -82,10 +83,11 @@ class Alarms:
     def _extend(self, alarm: Alarm, chunk: Chunk, watched: Watched, begin: int, end: int) -> None:
         alarm.last, alarm.end = self.n_rows + int(end) - 1, time_of(chunk, end - 1)
         alarm.causes += watched.causes[begin:end].sum(axis=0)
-        ratios = np.nan_to_num(watched.statistics[begin:end] / self._limits, posinf=np.inf)
+        own = OWN[alarm.verdict]
+        ratios = np.nan_to_num(watched.statistics[begin:end, own] / self._limits[own], posinf=np.inf)
         worst = ratios.max(axis=0)
         if worst.max() > alarm.worst:
-            alarm.worst, alarm.statistic = float(worst.max()), SLOW_AND_REST[int(worst.argmax())]
+            alarm.worst, alarm.statistic = float(worst.max()), SLOW_AND_REST[own][int(worst.argmax())]
 
     def as_csv(self, names: Sequence[str]) -> bytes:
         """Return the alarms as a table in CSV."""
@@ -94,6 +96,12 @@ class Alarms:
         writer.writerow(HEADER)
         writer.writerows(alarm.row(names) for alarm in self.found)
         return text.getvalue().encode()
+
+
+def largest(alarms: Sequence[Alarm], n: int) -> list[Alarm]:
+    """Return the alarms with the largest statistics, in their order."""
+    chosen = sorted(range(len(alarms)), key=lambda i: -alarms[i].worst)[:n]
+    return [alarms[i] for i in sorted(chosen)]
 
 
 def time_of(chunk: Chunk, row: int) -> str:

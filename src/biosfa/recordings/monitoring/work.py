@@ -10,20 +10,22 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from biosfa.estimators import load
-from biosfa.exceptions import InputError
+from biosfa.exceptions import InputError, OutputError
 from biosfa.io import Chunk, Position, Stream, StreamOptions
 from biosfa.io.atomic import replace_file, writing
-from biosfa.io.tables import STDIN, create_table, live_input
+from biosfa.io.tables import STDIN, live_input
 from biosfa.io.targets import check_target, refuse_inputs
 from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Peer, SlowFeatureMonitor, checked_persistence, compare
 from biosfa.presentation.progress import Progress
 from biosfa.recordings.monitoring._blind import MOST, Blind, Change
 from biosfa.recordings.monitoring._picture import draw
-from biosfa.recordings.monitoring._report import write_report
+from biosfa.recordings.monitoring._report import TITLE, write_report
+from biosfa.recordings.monitoring._statistics import statistics_table
 from biosfa.recordings.monitoring._trace import Trace
 from biosfa.recordings.monitoring.alarms import Alarm, Alarms
 from biosfa.recordings.notes import gaps, note
 from biosfa.recordings.remembered import stream_for
+from biosfa.wording import counted
 
 PASSES, MORE_PASSES = 6, 2  # of a fit over the rows of normal operation; more with an expansion
 NORMAL, _, ABNORMAL, NO_DATA = VERDICTS
@@ -149,12 +151,12 @@ def check(
     with ExitStack() as stack, Progress("check", total=None, unit="rows") as progress:
         table = None
         if folder is not None:
-            target = str(folder / f"statistics.{statistics}")
-            table = stack.enter_context(create_table(target, [*SLOW_AND_REST, "verdict"]))
+            table = stack.enter_context(statistics_table(folder / f"statistics.{statistics}"))
         for chunk in stream:
+            first = checked.alarms.n_rows
             numbers, *_ = checked.take(chunk)
-            if table is not None:
-                table.write(numbers)
+            if table is not None and len(numbers):
+                table(first, chunk.times, numbers)
             progress.reach(stream.fraction(chunk.position), checked.alarms.n_rows)
     if not checked.alarms.n_rows:
         raise InputError("the input has no rows to check")
@@ -162,8 +164,17 @@ def check(
         replace_file(folder / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
         axis = (stream.reading.time or "time") if checked.trace.timed else "row"
         draw(checked.alarms, checked.trace, names, axis, folder / "statistics.png")
-        peers = {} if training is None else compare(load_monitor(path), training, stream)
-        write_report(monitor, checked.alarms, names, folder / "statistics.png", peers, folder / "report.html")
+        peers = {} if training is None else _compared(load_monitor(path), training, stream)
+        write_report(
+            monitor,
+            checked.alarms,
+            names,
+            folder / "statistics.png",
+            peers,
+            folder / "report.html",
+            source=Path(path).name,
+            inputs=[Path(each).name for each in inputs],
+        )
     if checked.end.n_skipped or checked.end.n_broken:
         note(gaps(checked.end))
     checked.say_what_is_missing()
@@ -176,11 +187,15 @@ def _make(folder: Path, statistics: str, read: Sequence[str | Path]) -> None:
     Raises
     ------
     OutputError
-        If a result cannot be written there, or if it would replace a file that the check reads.
+        If a result cannot be written there, or if it would replace a file that the check reads, or a report of
+        something else.
     """
     targets = [folder / name for name in ("alarms.csv", f"statistics.{statistics}", "statistics.png", "report.html")]
     for target in targets:
         refuse_inputs(target, read)
+    report = folder / "report.html"
+    if report.is_file() and TITLE not in report.read_text(encoding="utf-8", errors="replace")[:1000]:
+        raise OutputError(f"{report} is not the report of a check: name another folder with --out")
     folder.mkdir(parents=True, exist_ok=True)
     for target in targets:
         check_target(target)
@@ -308,4 +323,17 @@ def compare_files(path: str, inputs: list[str], given: Mapping[str, Any], normal
     """Return which rows of files a monitor and other monitors find out of their limits."""
     monitor = load_monitor(path)
     rows, training = (stream_for(monitor, files, given) for files in (inputs, normal))
+    if monitor.persistence != (1, 1):
+        note("a row is in alarm here if any statistic is beyond its limit: persistence is not applied")
+    return _compared(monitor, training, rows)
+
+
+def _compared(monitor: SlowFeatureMonitor, training: Stream, rows: Stream) -> dict[str, Peer]:
+    """Compare monitors, and say if the others learn from much less than the monitor."""
+    n, own = sum(chunk.n_rows for chunk in training), monitor.calibration_.n_rows
+    if 2 * n < own:
+        note(
+            f"the other monitors learn from {counted(n, 'row')} of --normal, and this one from {own:,}: the comparison "
+            "is not fair"
+        )
     return compare(monitor, training, rows)
