@@ -191,7 +191,7 @@ def compared_with_chance(
         own = np.random.default_rng(seed)
         return slowness(surrogates.draw(own))[0], slowness(samples[own.permutation(len(samples))])[0]
 
-    chance = np.empty((n_surrogates, 2))
+    chance: Float64Array = np.empty((n_surrogates, 2))
     # one surrogate per core: their matrix products are too small for threads of their own
     with (
         warnings.catch_warnings(),
@@ -208,5 +208,5 @@ def compared_with_chance(
                 report((i + 1) / n_surrogates)
     # Westfall & Young (1993): the slowest feature of a surrogate stands for all of its features
     as_slow = chance[:, None, :] <= (1.0 + ROUNDING) * delta[None, :, None]
-    p = (1.0 + as_slow.sum(axis=0)) / (1.0 + n_surrogates)
+    p = np.asarray((1.0 + as_slow.sum(axis=0)) / (1.0 + n_surrogates), dtype=np.float64)
     return Significance(delta, p[:, 0], p[:, 1], chance[:, 0], chance[:, 1], level, len(samples))

@@ -94,7 +94,8 @@ def redundant_columns(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype
         return np.empty(0, dtype=np.intp)
     scale = to_unit_variance(C_xx)
     _, order = qr(C_xx * np.outer(scale, scale), mode="r", pivoting=True)
-    return np.sort(order[rank:]).astype(np.intp)
+    columns: np.ndarray[Any, np.dtype[np.intp]] = np.sort(order[rank:]).astype(np.intp)
+    return columns
 
 
 def dependent_columns(C_xx: Float64Array, rank: int) -> np.ndarray[Any, np.dtype[np.intp]]:
