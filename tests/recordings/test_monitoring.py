@@ -224,7 +224,7 @@ def test_missing_times_of_the_trace_are_interpolated():
         (np.float64("nan"), ""),
         (np.datetime64("2026-01-05T10:00:00.500000000"), "2026-01-05 10:00:00.5"),
         (np.datetime64("2026-01-05T10:00:00.000000000"), "2026-01-05 10:00:00"),
-        (np.datetime64("NaT"), ""),
+        (np.datetime64("NaT", "s"), ""),
     ],
 )
 def test_times_are_written_with_all_their_digits(time, text):

@@ -1,5 +1,6 @@
 """Datasets of HDF5 and Zarr: files that hold several arrays under names."""
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from biosfa.io.tables._absent import check_hdf5, check_zarr
 from biosfa.io.tables._checks import check_real, reading, two_dimensions
 from biosfa.io.tables._heaps import check_heaps
 from biosfa.io.tables._table import Sliced, chosen
+from biosfa.wording import printable, shortened
 
 COLUMNS = "columns"  # the attribute that has the names of the columns
 
@@ -45,11 +47,16 @@ def open_hdf5(path: Path, dataset: str | None) -> Sliced:
 def open_zarr(path: Path, array: str | None) -> Sliced:
     """An array of a Zarr store."""
     zarr = _module("zarr", "zarr")
-    with reading(f"{path} is not a Zarr store, or is damaged"):
+    with reading(f"{path} is not a Zarr store, or is damaged"), warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         store = zarr.open(path, mode="r")
         single = isinstance(store, zarr.Array)
         members = [] if single else store.members(max_depth=None)
         found = sorted(name for name, item in members if isinstance(item, zarr.Array))
+    for each in said:
+        if "is invalid" in str(each.message):  # Zarr 3.4 repairs metadata, and then reads fill values only
+            raise InputError(f"{path} is damaged ({shortened(printable(each.message))})")
+        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
     if single:
         return _opened(str(path), lambda: store, partial(check_zarr, folder=path))
     name = chosen(path, array, found)
