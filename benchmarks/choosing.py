@@ -66,7 +66,7 @@ def coverage(jobs: Parallel, first: int) -> Rows:
             holds = bool(inside.min() >= 0.85 and inside.max() <= 0.95)
             rows.append((f"{what}: 90% intervals contain the truth", "85–95%", span(inside), holds))
         else:
-            rows.append((f"{what}: the same", "", span(inside), True))
+            rows.append((f"{what}: 90% intervals contain the truth", "", span(inside), True))
             if length < 200:
                 rows.append((f"{what}: runs with a warning", "", share(warned), True))
     return rows
@@ -172,7 +172,9 @@ def span(values: Any) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", choices=["coverage", "chance", "numbers", "speed"])
-    parser.add_argument("--seed", type=int, default=9000, help="first seed; constants were chosen on seeds below 1000")
+    parser.add_argument(
+        "--seed", type=int, default=12_000, help="first seed; constants were chosen on seeds below 1000"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=Path, help="file for the results")
     parser.add_argument("--choose", type=Path, help=argparse.SUPPRESS)
