@@ -80,8 +80,8 @@ def test_timescales_and_the_score_are_those_of_deeptime(lag):
     np.testing.assert_allclose(vamp2_score(X, lag), score - 1.0, rtol=1e-8)
     np.testing.assert_allclose(vamp2_score(X, lag), np.square(theirs).sum(), rtol=1e-8)
     assert total.n_pairs[0] == len(X) - lag
-    # the estimates are those of deeptime less their bias, which is small against the intervals
-    assert np.all((ours.lower < -lag / np.log(theirs)) & (-lag / np.log(theirs) < ours.upper))
+    np.testing.assert_allclose(ours.timescales[0], -lag / np.log(theirs), rtol=1e-8)
+    np.testing.assert_allclose(ours.correlations[0], theirs, rtol=1e-8)
 
 
 def test_the_jackknife_of_a_mean_has_the_interval_of_the_t_test():

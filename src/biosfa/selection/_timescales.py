@@ -38,7 +38,7 @@ class ImpliedTimescales:
     lower, upper : array of shape (n_lags, n_components)
         Ends of the intervals.
     correlations : array of shape (n_lags, n_components)
-        λ = 1 − δ/2 of each feature, without its bias.
+        λ = 1 − δ/2 of each feature.
     confidence : float
         Probability with which an interval contains the true timescale.
     n_rows : int
@@ -103,7 +103,7 @@ def implied_timescales(
 
     Notes
     -----
-    Intervals come from a jackknife over blocks of consecutive rows, which also removes the bias of first order. A block
+    Intervals come from a jackknife over blocks of consecutive rows, which also removes most of their bias. A block
     is at least 20 slowest timescales long, if there are 20 such blocks. The intervals are those of artanh λ, whose
     distribution is close to normal.
 
@@ -164,7 +164,7 @@ def _at_lag(
     whole = total.along(found.directions)
     angle = _angles(whole, k)
     interval = jackknife(angle, np.array([_angles(whole - each, k) for each in near]), n_rows, confidence)
-    return np.tanh(interval.estimate), np.tanh(interval.lower), np.tanh(interval.upper)
+    return np.tanh(angle), np.tanh(interval.lower), np.tanh(interval.upper)
 
 
 def _angles(sums: LaggedSums, k: int) -> Float64Array:
