@@ -43,13 +43,13 @@ print(first, again, result())
 """
 
 
-@jit
-def middle(values):
-    return np.sort(values)[len(values) // 2]  # the sort is a function of its own
-
-
 def test_a_compiled_function_calls_its_own_copies_of_others():
     """Else it would take those of any function that was compiled before it, which may round differently."""
+
+    @jit  # a function inside of another is compiled anew each time, and what was compiled still has its names
+    def middle(values):
+        return np.sort(values)[len(values) // 2]  # the sort is a function of its own
+
     assert middle(np.array([3.0, 1.0, 2.0])) == 2.0
     (result,) = middle.overloads.values()
     own = [function for function in result.library._final_module.functions if not function.is_declaration]
