@@ -98,7 +98,7 @@ def blocks_of(signal: Signal, lags: Sequence[int] | None, report: Report | None 
 
 
 class _Builder:
-    """Cuts a signal into blocks while it is read. An episode that is shorter than a block is not cut."""
+    """Cuts a signal into blocks while it is read, where an episode ends if one does in time."""
 
     def __init__(self, n_features: int, lags: tuple[int, ...], *, needed: int) -> None:
         self.n_features = n_features

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.linalg import matrix_rank
 from numpy.typing import ArrayLike
 
 from biosfa.estimators import SFA
 from biosfa.io import Stream
+from biosfa.kernels.exact import principal_directions
 from biosfa.selection._blocks import Blocks, blocks_of
 from biosfa.selection._cross_validation import Candidate, CrossValidation, Settings, cases_of, compared
 from biosfa.selection._signal import Signal, opened
@@ -144,8 +144,10 @@ def choose(
     crossed, expanded = _crossed(stream, blocks, expansions, pca, lag, numbers, say)
     expansion, why_expansion = _expansion(crossed, expansions)
     pca = None if expansion is None else pca
-    used = blocks if expansion is None else expanded[expansion]
-    found = timescales_of(used, MOST, CONFIDENCE)
+    used = blocks
+    if expansion is not None:
+        used = expanded[expansion]
+        found = timescales_of(used, MOST, CONFIDENCE)
     k, why_k = _number(found)
     samples, sizes = first_rows(stream, rows_for(used.total.total.shape[1]))
     sfa = SFA(lag=lag, pca=pca, expansion=expansion)
@@ -171,7 +173,7 @@ def _components_before_expansion(blocks: Blocks) -> int | None:
     """Return the number of principal components that an expansion of the columns needs, None for all columns."""
     total = blocks.total
     m = total.total.shape[1]
-    return None if m <= EXPANDED else min(EXPANDED, matrix_rank(total.covariance(0)))
+    return None if m <= EXPANDED else len(principal_directions(total.covariance(0), EXPANDED))
 
 
 def _with_memory(found: ImpliedTimescales) -> int:
