@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from biosfa.exceptions import ShortRecordingWarning
 from biosfa.kernels.exact import LaggedSums, slow_directions
+from biosfa.metrics import timescales
 from biosfa.selection._blocks import FEWEST_BLOCKS, FIRST_ROWS, Blocks, blocks_of
 from biosfa.selection._intervals import jackknife
 from biosfa.selection._signal import Signal, opened
-from biosfa.typing import Float64Array, IntArray
+from biosfa.typing import Float64Array
 from biosfa.validation import check_count
 
 # Blocks have at least so many slowest timescales, if there are enough blocks of this length. With blocks of 10, the
@@ -137,9 +138,8 @@ def timescales_of(blocks: Blocks, n_components: int, confidence: float) -> Impli
     blocks = blocks.coarsened(BLOCK_TIMES * slowest, FEWEST_BLOCKS)
     n_rows = np.array(blocks.n_rows, dtype=np.float64)
     found = [_at_lag(blocks, number, n_components, n_rows, confidence) for number in range(len(blocks.lags))]
-    lags = np.array(blocks.lags)[:, None]
     correlations = np.array([each[0] for each in found])
-    times, lower, upper = (_timescale(np.array([each[i] for each in found]), lags) for i in range(3))
+    times, lower, upper = (_timescale(np.array([each[i] for each in found]), blocks.lags) for i in range(3))
     return ImpliedTimescales(
         blocks.lags,
         times,
@@ -176,11 +176,10 @@ def _angles(sums: LaggedSums, k: int) -> Float64Array:
     return found
 
 
-def _timescale(correlations: Float64Array, lags: IntArray) -> Float64Array:
-    """Return −lag/ln λ, and 0 where λ is not positive."""
-    with np.errstate(divide="ignore"):
-        found: Float64Array = -lags / np.log(np.clip(correlations, 0.0, 1.0))
-    return np.where(correlations > 0.0, found, 0.0)
+def _timescale(correlations: Float64Array, lags: tuple[int, ...]) -> Float64Array:
+    """Return the timescales of correlations λ at each lag; 0 where λ is not positive."""
+    rows = [timescales(2.0 * (1.0 - each), lag) for each, lag in zip(correlations, lags, strict=True)]
+    return np.nan_to_num(np.array(rows), nan=0.0, posinf=np.inf)
 
 
 def warn_if_short(found: ImpliedTimescales, *, stacklevel: int) -> None:
