@@ -18,9 +18,9 @@ def of_pairs(X, later, lag):
     return np.cov(both.T, bias=True), change.T @ change / len(later)
 
 
-@pytest.mark.parametrize(("lag", "score_lag"), [(1, 1), (2, 5)])
-def test_scores_are_those_of_the_literal_form(lag, score_lag):
-    X, n_folds, gap = mixed([30, 10, 2, 1], 3000, seed=0), 4, 40
+@pytest.mark.parametrize(("lag", "score_lag", "gap"), [(1, 1, 40), (2, 5, 40), (1, 60, 0)])
+def test_scores_are_those_of_the_literal_form(lag, score_lag, gap):
+    X, n_folds = mixed([30, 10, 2, 1], 3000, seed=0), 4
     apart = gap + max(lag, score_lag)  # no pair has a row in common with another on the other side
     found = cross_validate(X, n_components=[1, 2], lag=lag, score_lag=score_lag, n_folds=n_folds, gap=gap)
     ends = np.cumsum(blocks_of(Signal(open_stream(X)), [lag]).n_rows)
