@@ -172,6 +172,17 @@ class OutputError(OSError):
     """Raised when results cannot be written to a path. The message names the path and the reason."""
 
 
+class MissingExtraError(ImportError):
+    """Raised when an optional library is not installed. The message says what to install.
+
+    Examples
+    --------
+    >>> from biosfa.exceptions import MissingExtraError
+    >>> issubclass(MissingExtraError, ImportError)
+    True
+    """
+
+
 class ShortCalibrationWarning(UserWarning):
     """There are too few rows of normal operation for limits that hold. The message says how many would do.
 

@@ -6,6 +6,7 @@ import pytest
 import zarr
 
 from biosfa import SFA, InputError, OnlineSFA
+from biosfa.exceptions import MissingExtraError
 from biosfa.io import open_stream
 from biosfa.io.tables import create_table
 from tests.io.conftest import FILES, joined, truncated
@@ -146,7 +147,7 @@ def test_a_file_cut_short_while_it_is_read(tmp_path, X):
 
 def test_missing_extras_are_named(monkeypatch, folder):
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
-    with pytest.raises(InputError, match=r"pip install 'biosfa\[hdf5\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install \"biosfa\[hdf5\]\""):
         open_stream(folder / "a.h5")
 
 

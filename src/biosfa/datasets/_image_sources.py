@@ -1,13 +1,13 @@
 """Sources of images: made from a seed, photographs of scikit-image, or a folder of the user. Nothing is downloaded."""
 
 import os
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
+from biosfa.extras import imported
 from biosfa.kernels.jit import jit
 from biosfa.typing import Float64Array
 
@@ -112,12 +112,7 @@ def pink_noise(n_images: int = N_IMAGES, side: int = SIDE, *, random_state: int 
 
 def photographs() -> list[Float64Array]:
     """Return the eight photographs of scikit-image that are free of rights, in gray. Needs ``biosfa[images]``."""
-    try:
-        data = import_module("skimage.data")
-    except ImportError:
-        raise ImportError(
-            'the photographs need scikit-image: pip install "biosfa[images]", or use images="dead leaves"'
-        ) from None
+    data = imported("skimage.data", "images")
     return [to_gray(getattr(data, name)()) for name in PHOTOGRAPHS]
 
 

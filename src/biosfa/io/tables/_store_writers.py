@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from biosfa.exceptions import OutputError
-from biosfa.io.tables._stores import COLUMNS, _module
+from biosfa.extras import imported
+from biosfa.io.tables._stores import COLUMNS
 from biosfa.io.tables._table import TableWriter
 from biosfa.typing import FloatArray
 
@@ -57,7 +58,7 @@ class Hdf5Writer(StoreWriter):
 
     def __init__(self, path: Path, columns: list[str]) -> None:
         super().__init__()
-        h5py = _module("h5py", "hdf5")
+        h5py = imported("h5py", "hdf5")
         self._raw = ForgivingFile(path, "w+")
         self._file = h5py.File(self._raw, "w")
         self._columns = columns
@@ -129,7 +130,7 @@ class ZarrWriter(StoreWriter):
 
     def __init__(self, path: Path, columns: list[str]) -> None:
         super().__init__()
-        self._zarr = _module("zarr", "zarr")
+        self._zarr = imported("zarr", "zarr")
         self._path = path
         self._columns = columns
         self._data: Any = None

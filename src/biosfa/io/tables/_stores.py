@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from biosfa.exceptions import InputError
+from biosfa.extras import imported
 from biosfa.io.tables._absent import check_hdf5, check_zarr
 from biosfa.io.tables._checks import check_real, reading, two_dimensions
 from biosfa.io.tables._heaps import check_heaps
@@ -18,18 +19,9 @@ from biosfa.wording import printable, shortened
 COLUMNS = "columns"  # the attribute that has the names of the columns
 
 
-def _module(name: str, extra: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError:
-        raise InputError(f"this needs {name}: pip install 'biosfa[{extra}]'") from None
-
-
 def open_hdf5(path: Path, dataset: str | None) -> Sliced:
     """A dataset of an HDF5 file."""
-    h5py = _module("h5py", "hdf5")
+    h5py = imported("h5py", "hdf5")
     visited: list[str | bytes] = []
     with reading(f"{path} is not an HDF5 file, or is damaged"):
         file = h5py.File(path, "r")
@@ -46,7 +38,7 @@ def open_hdf5(path: Path, dataset: str | None) -> Sliced:
 
 def open_zarr(path: Path, array: str | None) -> Sliced:
     """An array of a Zarr store."""
-    zarr = _module("zarr", "zarr")
+    zarr = imported("zarr", "zarr")
     with reading(f"{path} is not a Zarr store, or is damaged"), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         store = zarr.open(path, mode="r")
