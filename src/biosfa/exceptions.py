@@ -3,6 +3,17 @@
 import math
 
 
+class ClusterError(RuntimeError):
+    """Raised when a Dask cluster cannot be used, or fails. The message is one line.
+
+    Examples
+    --------
+    >>> from biosfa.exceptions import ClusterError
+    >>> issubclass(ClusterError, RuntimeError)
+    True
+    """
+
+
 class DivergenceError(ArithmeticError):
     """Raised when the weights of a network diverge. The model keeps the state before that update.
 

@@ -58,21 +58,35 @@ def check_samples(
             ensure_all_finite=False,
             ensure_min_samples=min_samples,
         )
-    if not all_finite(checked.reshape(-1)):
-        wrong = np.isinf(checked) if allow_nan else ~np.isfinite(checked)
-        if not wrong.any():
-            return checked
-        row, column = (int(i) for i in np.argwhere(wrong)[0])
-        kind = "NaN" if np.isnan(checked[row, column]) else "infinity"
-        place = f"row {row}" if n_streams is None else f"step {row // n_streams}, stream {row % n_streams}"
-        names = getattr(estimator, "feature_names_in_", None)
-        name = "" if names is None else f" ({names[column]!r})"
-        advised = kind == "NaN" and n_streams is None and hasattr(estimator, "missing")
-        advice = ', or use missing="break" to skip them' if advised else ""
-        raise ValueError(
-            f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first{advice}."
-        )
+    check_finite(estimator, checked, allow_nan=allow_nan, n_streams=n_streams)
     return checked
+
+
+def check_finite(
+    estimator: BaseEstimator,
+    samples: FloatArray,
+    *,
+    allow_nan: bool = False,
+    n_streams: int | None = None,
+    first_row: int = 0,
+) -> None:
+    """Raise ValueError for infinity, or for NaN unless ``allow_nan``. Rows are counted from ``first_row``."""
+    if all_finite(samples.reshape(-1)):
+        return
+    wrong = np.isinf(samples) if allow_nan else ~np.isfinite(samples)
+    if not wrong.any():
+        return
+    row, column = (int(i) for i in np.argwhere(wrong)[0])
+    kind = "NaN" if np.isnan(samples[row, column]) else "infinity"
+    row += first_row
+    place = f"row {row}" if n_streams is None else f"step {row // n_streams}, stream {row % n_streams}"
+    names = getattr(estimator, "feature_names_in_", None)
+    name = "" if names is None else f" ({names[column]!r})"
+    advised = kind == "NaN" and n_streams is None and hasattr(estimator, "missing")
+    advice = ', or use missing="break" to skip them' if advised else ""
+    raise ValueError(
+        f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first{advice}."
+    )
 
 
 def _refuse_times(X: Any) -> None:

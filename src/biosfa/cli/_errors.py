@@ -7,9 +7,9 @@ from contextlib import contextmanager
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Turn errors in files, models or settings into a UserError, which is printed as one line."""
-    from biosfa.exceptions import DivergenceError, MissingExtraError, UserError
+    from biosfa.exceptions import ClusterError, DivergenceError, MissingExtraError, UserError
 
     try:
         yield
-    except (ValueError, DivergenceError, MemoryError, MissingExtraError) as error:
+    except (ValueError, ClusterError, DivergenceError, MemoryError, MissingExtraError) as error:
         raise UserError(str(error)) from error

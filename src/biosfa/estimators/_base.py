@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts, lengths_of, rows_with_nan, without_missing
+from biosfa.estimators._collections import transformed
 from biosfa.estimators._fitting import Episodes, Fitting
 from biosfa.estimators._loading import load_as
 from biosfa.estimators._persistence import from_model, to_model
@@ -20,6 +21,7 @@ from biosfa.estimators._scoring import mean_slowness
 from biosfa.exceptions import DivergenceError, ShortEpisodeWarning
 from biosfa.io import Chunk, Position, Reading, Stream
 from biosfa.io.model_file import Model, write_model
+from biosfa.io.tables import is_collection
 from biosfa.registry import EXPANSIONS
 from biosfa.signal import Reduction, SignalPath, delayed_names
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
@@ -104,9 +106,13 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _fit(self, X: ArrayLike | Stream, lengths: ArrayLike | None, **learning: Any) -> Self:
         """Discard the state, then learn from an array or a stream."""
         with unchanged_on_error(self, DivergenceError):
-            for _ in Fitting.of(self, X, lengths, **learning).steps():
+            for _ in self._steps(X, lengths, **learning):
                 pass
         return self
+
+    def _steps(self, X: ArrayLike | Stream, lengths: ArrayLike | None, **learning: Any) -> Iterator[object]:
+        """Return the steps of a fit."""
+        return Fitting.of(self, X, lengths, **learning).steps()
 
     def _adopt(self, stream: Stream) -> None:
         """Set the number and names of the input columns to those of a stream, and remember how it is read."""
@@ -191,6 +197,18 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     def _learn(self, X: FloatArray, starts: BoolArray) -> None:
         """Learn from checked rows."""
 
+    def _apart(self) -> Self:
+        """Return a copy that has learned nothing, to learn from rows that follow elsewhere."""
+        raise NotImplementedError(f"{type(self).__name__} must learn from all rows in their order")
+
+    def _forget_sums(self) -> None:
+        """Forget what was learned, but not the rows that the next rows need."""
+        raise NotImplementedError
+
+    def _join(self, later: Self) -> None:
+        """Add what a copy has learned from the rows that follow, and continue where it is."""
+        raise NotImplementedError
+
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         """Check that there are features, and warn about problems.
 
@@ -202,7 +220,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
                 f"{episodes.n_short} of {episodes.n_episodes} episodes have fewer than {episodes.needed} samples: "
                 "nothing can be learned from them",
                 ShortEpisodeWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
     def _next_rows(
@@ -275,7 +293,10 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
             episode, and with ``missing="break"`` rows that need a missing sample.
         """
         check_is_fitted(self)
-        return self._features(X, lengths_of(X, lengths, episode, index), *self._map())
+        sizes = lengths_of(X, lengths, episode, index)
+        if is_collection(X):
+            return transformed(self, X, sizes)  # type: ignore[no-any-return]  # a collection, too
+        return self._features(X, sizes, *self._map())
 
     def _features(
         self,

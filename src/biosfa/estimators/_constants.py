@@ -22,6 +22,13 @@ class ConstantColumns:
             column: value for column, value in self.values.items() if bool(np.all(samples[:, column] == value))
         }
 
+    def join(self, later: Self) -> None:
+        """Drop the columns that change in the samples of ``later``, or have another value there."""
+        if later.values is None:
+            return
+        mine = later.values if self.values is None else self.values
+        self.values = {column: value for column, value in mine.items() if later.values.get(column) == value}
+
     def columns(self) -> list[int]:
         """Return the numbers of the constant columns."""
         return sorted(self.values or {})

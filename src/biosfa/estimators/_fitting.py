@@ -1,22 +1,23 @@
 """``fit`` in steps of one chunk, so that it can report progress, be stopped, and be resumed."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from biosfa.episodes import episode_starts, steps_within, without_missing
+from biosfa.episodes import episode_starts, rows_with_nan, steps_within, without_missing
 from biosfa.estimators._memory import check_pca_memory
 from biosfa.estimators._monotone import Monotone
 from biosfa.estimators._uneven import check_uneven, waiting_in
 from biosfa.exceptions import DivergenceError
-from biosfa.io import Chunk, Position, Reading, Stream
+from biosfa.io import Chunk, Position, Reading, Stream, open_stream
+from biosfa.io.tables import is_collection
 from biosfa.kernels.exact import Moments, Waiting, accumulate_samples_at, completed
 from biosfa.signal import Reduction
-from biosfa.typing import Arrays, BoolArray
+from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import check_positive, check_samples, checked_array, checked_weights, unchanged_on_error
 
 if TYPE_CHECKING:
@@ -41,6 +42,13 @@ class Whole:
 
     def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
         yield self.chunk
+
+
+class Elsewhere:
+    """A source that is read elsewhere."""
+
+    def chunks(self, position: Position | None = None) -> Iterator[Chunk]:
+        return iter(())
 
 
 @dataclass
@@ -72,6 +80,31 @@ class Episodes:
         self.open_rows = 0
 
 
+@dataclass
+class LaterEpisodes(Episodes):
+    """Counts the episodes of a section, apart from the one that continues the episode before it."""
+
+    leading: int | None = None  # rows before the first beginning of an episode; None if there is none
+
+    def close(self) -> None:
+        """End the open episode; the first to end is that of the rows before the section."""
+        if self.leading is None:
+            self.leading, self.open_rows = self.open_rows, 0
+        else:
+            super().close()
+
+    def join_to(self, episodes: Episodes) -> None:
+        """Add these episodes to those of the rows before the section."""
+        if self.leading is None:
+            episodes.open_rows += self.open_rows
+            return
+        episodes.open_rows += self.leading
+        episodes.close()
+        episodes.n_episodes += self.n_episodes
+        episodes.n_short += self.n_short
+        episodes.open_rows = self.open_rows
+
+
 class Fitting:
     """The passes of ``fit`` over a source: one for principal components, if ``pca`` is given, then those that learn."""
 
@@ -94,12 +127,11 @@ class Fitting:
         uneven = time is not None and time is not False
         if uneven:
             check_uneven(estimator, X, time, sample_weight)
+        if is_collection(X):
+            X, lengths = open_stream(X, episodes=lengths, missing=estimator.missing), None
         if not isinstance(X, Stream):
             estimator.__dict__.pop("_reading", None)
-            whole = _checked(estimator, X, lengths, time if uneven else None)
-            if sample_weight is not None:
-                weights = checked_weights("sample_weight", sample_weight, whole.chunk.n_rows, "sample")
-                learning["weights"] = weights if weights is None else weights[whole.chunk.rows]
+            whole = _checked(estimator, X, lengths, sample_weight, time if uneven else None)
             return cls(estimator, whole, uneven=uneven, **learning)
         if lengths is not None:
             raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
@@ -124,6 +156,11 @@ class Fitting:
         self._moments: Moments | None = None  # during the pass for principal components
         self._waiting: Waiting | None = None  # the same, for samples at uneven times
         self._reduction: Reduction | None = None
+
+    @property
+    def estimator(self) -> "SlowFeatureEstimator":
+        """The estimator that learns."""
+        return self._estimator
 
     @property
     def n_passes(self) -> int:
@@ -156,32 +193,96 @@ class Fitting:
         ValueError
             If there are no samples to learn from.
         """
-        pca = self._estimator.pca
-        if pca is not None and self.passes_made == 0:
-            for chunk in self._chunks():
-                self._add_to_moments(chunk)
-                yield chunk
-            if self._moments is not None:
-                moments = self._moments if self._waiting is None else completed(self._moments, self._waiting)
-                self._reduction = Reduction.of(moments, pca)
-                self._moments = self._waiting = None
-        while self.epoch < self._estimator.n_epochs:
-            for chunk in self._chunks():
-                if not self.begun:
-                    self._estimator._start(chunk.samples, chunk.starts, self._reduction)
-                    self.begun = True
-                self._estimator._learn(chunk.samples, chunk.starts, **self._learning_from(chunk))
-                if self.epoch == 0:
-                    self.episodes.add(chunk.starts)
-                    self._monotone.add(chunk.samples)
-                yield chunk
-            if not self.begun:
-                missing = ": all rows have missing values" if self.end.n_rows else ""
-                raise ValueError(f"there are no samples to learn from{missing}")
-            self._estimator.end_episode()
-            self.episodes.close()
-            self.epoch += 1
+        while not self.about_to_finish:
+            for chunk in self._source.chunks(self.position):
+                self.learn(chunk)
+                if len(chunk.samples):
+                    yield chunk
+            self.end_pass()
         yield None
+        self.finish()
+
+    @property
+    def reducing(self) -> bool:
+        """Whether this is the pass for principal components."""
+        return self._estimator.pca is not None and self.passes_made == 0
+
+    def start(self, samples: FloatArray, starts: BoolArray) -> None:
+        """Let the estimator start with the first samples of the first pass that learns."""
+        self._estimator._start(samples, starts, self._reduction)
+        self.begun = True
+
+    def learn(self, chunk: Chunk) -> None:
+        """Learn from the next chunk of the present pass."""
+        self.position = chunk.position
+        if not len(chunk.samples):  # all rows are missing
+            return
+        if self.reducing:
+            self._add_to_moments(chunk)
+            return
+        if not self.begun:
+            self.start(chunk.samples, chunk.starts)
+        self._estimator._learn(chunk.samples, chunk.starts, **self._learning_from(chunk))
+        if self.epoch == 0:
+            self.episodes.add(chunk.starts)
+            self._monotone.add(chunk.samples)
+
+    def end_pass(self) -> None:
+        """End the present pass.
+
+        Raises
+        ------
+        ValueError
+            If there were no samples.
+        """
+        if self.position is not None:
+            self.end = self.position
+        self.position = None
+        if not self.begun and self._moments is None:
+            missing = ": all rows have missing values" if self.end.n_rows else ""
+            raise ValueError(f"there are no samples to learn from{missing}")
+        if self._moments is not None:
+            moments = self._moments if self._waiting is None else completed(self._moments, self._waiting)
+            assert self._estimator.pca is not None
+            self._reduction = Reduction.of(moments, self._estimator.pca)
+            self._moments = self._waiting = None
+            return
+        self._estimator.end_episode()
+        self.episodes.close()
+        self.epoch += 1
+
+    def apart(self) -> "Fitting":
+        """Return a fit in the same pass that has learned nothing, for rows that are learned elsewhere."""
+        other = Fitting(self._estimator._apart(), Elsewhere(), **self._learning)
+        other._reduction, other.begun = self._reduction, self.begun
+        return other
+
+    @property
+    def rows_before(self) -> int:
+        """How many rows before a row decide what is learned from it in the present pass; at least 1."""
+        return 1 if self.reducing else self._estimator._rows_needed() - 1
+
+    def forget_sums(self, episodes: Episodes) -> None:
+        """Forget what was learned, but not the state after the last row. ``episodes`` counts those that follow."""
+        self._moments = None if self._moments is None else Moments(self._moments.n_features)
+        if self.begun:
+            self._estimator._forget_sums()
+        self.episodes = episodes
+        self._monotone.forget_counts()
+
+    def join(self, later: "Fitting", position: Position) -> None:
+        """Add what was learned apart from the rows that follow, up to a position."""
+        if later._moments is not None:
+            self._moments = later._moments if self._moments is None else self._moments.merged(later._moments)
+        if later.begun:
+            self._estimator._join(later._estimator)
+        assert isinstance(later.episodes, LaterEpisodes)
+        later.episodes.join_to(self.episodes)
+        self._monotone.join(later._monotone)
+        self.position = position
+
+    def finish(self) -> None:
+        """Check the features, and warn about problems, after the last pass."""
         names = input_names(self._estimator)
         self._estimator._finish(self.end, self.episodes, [names[i] for i in self._monotone.columns()])
 
@@ -196,23 +297,16 @@ class Fitting:
             waiting = Waiting.empty(m) if self._waiting is None else self._waiting
             self._waiting = accumulate_samples_at(self._moments, chunk.samples, learning["steps"], waiting)
         else:
-            self._moments.add_samples(chunk.samples, learning.get("weights"))
+            self._moments.add_samples(chunk.samples, chunk.weights)
 
     def _learning_from(self, chunk: Chunk) -> dict[str, Any]:
         """Return the arguments of the estimator for a chunk, beside its samples."""
+        learning = self._learning
+        if chunk.weights is not None:
+            learning = {**learning, "weights": chunk.weights}
         if not self._uneven or chunk.steps is None:
-            return self._learning
-        return {**self._learning, "steps": np.where(chunk.starts, np.nan, chunk.steps[chunk.rows])}
-
-    def _chunks(self) -> Iterator[Chunk]:
-        """Yield the rest of a pass, without chunks in which all rows are missing."""
-        for chunk in self._source.chunks(self.position):
-            self.position = chunk.position
-            if len(chunk.samples):
-                yield chunk
-        if self.position is not None:
-            self.end = self.position
-        self.position = None
+            return learning
+        return {**learning, "steps": np.where(chunk.starts, np.nan, chunk.steps[chunk.rows])}
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """Return the state of the fit, without estimator and source, as JSON data and arrays."""
@@ -272,24 +366,34 @@ class Fitting:
 
 
 def _checked(
-    estimator: "SlowFeatureEstimator", X: ArrayLike, lengths: ArrayLike | None, time: ArrayLike | bool | None
+    estimator: "SlowFeatureEstimator",
+    X: ArrayLike,
+    lengths: ArrayLike | None,
+    weights: ArrayLike | None,
+    time: ArrayLike | bool | None,
 ) -> Whole:
     """Return an array as a source, after checking it."""
     samples = check_samples(estimator, X, reset=True, min_samples=2, allow_nan=estimator.missing == "break")
     starts = episode_starts(len(samples), lengths, open_episode=False)
-    missing = estimator._find_missing(samples)
-    if missing is None:
-        chunk = Chunk(samples, starts, None, Position(n_rows=len(samples)))
-    else:
-        rest = without_missing(samples, starts, missing, broken=False)
-        n_skipped = len(samples) - len(rest.samples)
-        position = Position(n_rows=len(samples), n_skipped=n_skipped, n_broken=rest.n_broken)
-        chunk = Chunk(rest.samples, rest.starts, rest.kept, position)
+    given = checked_weights("sample_weight", weights, len(samples), "sample")
+    chunk = chunk_of_rows(samples, starts, given, Position())
     if time is None:
         return Whole(chunk)
     steps = np.full(chunk.n_rows, np.nan)
     steps[chunk.rows] = steps_within(time, chunk.starts, chunk.kept)
     return Whole(chunk._replace(steps=steps))
+
+
+def chunk_of_rows(samples: FloatArray, starts: BoolArray, weights: Float64Array | None, at: Position) -> Chunk:
+    """Return the chunk of checked rows after a position. Rows with a NaN are missing."""
+    missing = rows_with_nan(samples)
+    after = replace(at, n_rows=at.n_rows + len(samples))
+    if not (at.broken or missing.any()):
+        return Chunk(samples, starts, None, after, weights=weights)
+    rest = without_missing(samples, starts, missing, broken=at.broken)
+    n_skipped = at.n_skipped + len(samples) - len(rest.samples)
+    after = replace(after, n_skipped=n_skipped, n_broken=at.n_broken + rest.n_broken, broken=rest.broken)
+    return Chunk(rest.samples, rest.starts, rest.kept, after, weights=None if weights is None else weights[rest.kept])
 
 
 def input_names(estimator: BaseEstimator) -> list[str]:

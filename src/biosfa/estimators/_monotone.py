@@ -52,9 +52,30 @@ class Monotone:
         self._rises += np.count_nonzero(rows > before, axis=0)
         self._falls += np.count_nonzero(rows < before, axis=0)
         self._last = rows[-1].astype(np.float64)
+        self._drop()
+
+    def _drop(self) -> None:
+        """Drop the columns that have both risen and fallen."""
+        assert self._left is not None
         good = (self._rises == 0) | (self._falls == 0)
         self._left, self._last = self._left[good], self._last[good]
         self._rises, self._falls = self._rises[good], self._falls[good]
+
+    def forget_counts(self) -> None:
+        """Forget how often columns have risen and fallen, but not their last values."""
+        self._rises, self._falls = np.zeros_like(self._rises), np.zeros_like(self._falls)
+
+    def join(self, later: Self) -> None:
+        """Take the changes in later rows, which were counted apart, with the last row of these as the first."""
+        if later._left is None:
+            return
+        if self._left is None:
+            self._left = np.arange(later._left.max(initial=-1) + 1)
+            self._rises, self._falls = np.zeros((2, len(self._left)), np.int64)
+        _, mine, others = np.intersect1d(self._left, later._left, assume_unique=True, return_indices=True)
+        self._left, self._last = self._left[mine], later._last[others]
+        self._rises, self._falls = self._rises[mine] + later._rises[others], self._falls[mine] + later._falls[others]
+        self._drop()
 
     def columns(self) -> list[int]:
         """Return the numbers of the columns that have changed often enough, always in one direction."""

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -48,7 +48,7 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
     dtype: DTypeLike | None
     random_state: Any
 
-    _structural = (*SlowFeatureEstimator._structural, "center", "dtype", "forget")
+    _structural: ClassVar[tuple[str, ...]] = (*SlowFeatureEstimator._structural, "center", "dtype", "forget")
     _network: Network
     _gauge: Gauge
     _plain = False  # whether samples reach the network unchanged
@@ -109,7 +109,7 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
             variance, change = np.square(recent).mean(axis=0), np.square(after - before).mean(axis=0)
             n_rows = int(min(self.n_samples_seen_, self._network.mode.window))
             slow = as_slow_as_ramps(variance, change, n_rows)
-        warn_of_give_aways(counters, self.expanded_feature_names()[slow], stacklevel=6)
+        warn_of_give_aways(counters, self.expanded_feature_names()[slow], stacklevel=7)
         super()._finish(position, episodes, counters)
 
     def partial_fit(

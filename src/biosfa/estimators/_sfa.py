@@ -1,5 +1,8 @@
 """Exact slow feature analysis, from moments that are summed over a stream."""
 
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
 from biosfa.episodes import lengths_of
+from biosfa.estimators._collections import fit_steps
 from biosfa.estimators._exact import ExactEstimator, check_no_stream
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
@@ -15,6 +19,7 @@ from biosfa.estimators._scoring import mean_slowness
 from biosfa.estimators._uneven import waiting_in
 from biosfa.graphs import Graph, as_graph
 from biosfa.io import Position, Stream
+from biosfa.io.tables import is_collection
 from biosfa.kernels.exact import (
     Moments,
     Tail,
@@ -271,12 +276,12 @@ class SFA(ExactEstimator):
                 f"lag={self.lag}, n_delays={self.n_delays}"
             )
         self._check_weights()
-        self._check_features(stacklevel=6)
+        self._check_features(stacklevel=7)
         variance, change = np.diag(self._moments.covariance), np.diag(self._moments.difference_covariance)
         unit = self.time_unit_
         length = self._moments.n_samples if unit is None else int(self._moments.weight / unit)
         slow = as_slow_as_ramps(variance, change / self.lag**2, length)
-        warn_of_give_aways(counters, self.expanded_feature_names()[slow], stacklevel=6)
+        warn_of_give_aways(counters, self.expanded_feature_names()[slow], stacklevel=7)
         super()._finish(position, episodes, counters)
 
     def partial_fit(
@@ -501,6 +506,27 @@ class SFA(ExactEstimator):
         self._tail, self._waiting = tail, waiting
         self._signal.remember(rows, starts)
         self._open = True
+
+    def _steps(self, X: ArrayLike | Stream, lengths: ArrayLike | None, **learning: Any) -> Iterator[object]:
+        if not is_collection(X):
+            return super()._steps(X, lengths, **learning)
+        if learning["time"] is not None and learning["time"] is not False:
+            raise ValueError("time is for arrays in memory and streams, not for Dask collections: use open_stream(X)")
+        return fit_steps(self, X, lengths, learning["sample_weight"])
+
+    def _apart(self) -> Self:
+        other = copy.copy(self)
+        if self._started:
+            other._signal = replace(self._signal)
+            other._reset(dtype=np.float64, n_streams=1)
+        return other
+
+    def _forget_sums(self) -> None:
+        self._moments = Moments(self._moments.n_features)
+
+    def _join(self, later: Self) -> None:
+        self._moments, self._solution = self._moments.merged(later._moments), None
+        self._tail, self._signal.history, self._open = later._tail, later._signal.history, later._open
 
     def _scalars(self) -> dict[str, Any]:
         return {**super()._scalars(), "time_unit": self.time_unit_}

@@ -87,6 +87,8 @@ class Chunk(NamedTuple):
     steps : array of shape (n_rows,), or None
         Time from the row before to each row, in seconds for dates. It has more digits than a difference of two times
         that are far from 0. NaN if it is not known. None if the stream has no column of time.
+    weights : array of shape (n_samples,), or None
+        Weights of the samples. None if all are 1.
     n_rows : int
         Number of rows of the input, with missing ones.
     rows : int array of shape (n_samples,)
@@ -108,6 +110,7 @@ class Chunk(NamedTuple):
     position: Position
     times: Times | None = None
     steps: Float64Array | None = None
+    weights: Float64Array | None = None
 
     @property
     def n_rows(self) -> int:

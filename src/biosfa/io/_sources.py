@@ -1,4 +1,4 @@
-"""Sources of streams: files, folders, arrays and data frames."""
+"""Sources of streams: files, folders, arrays and data frames, those of Dask too."""
 
 import os
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from biosfa.exceptions import InputError
-from biosfa.io.tables import Frame, Sliced, Table, is_table
+from biosfa.io.tables import Collection, Frame, Sliced, Table, is_collection, is_table
 from biosfa.wording import printable
 
 
@@ -14,6 +14,8 @@ def sources_of(source: Any) -> list[str | os.PathLike[str] | Table]:
     """Files, with folders replaced by what is in them, in the order of their numbers and names."""
     if isinstance(source, Table):
         return [source]
+    if is_collection(source):
+        return [Collection(source)]
     if hasattr(source, "columns") and (hasattr(source, "iloc") or hasattr(source, "to_arrow")):  # pandas, polars
         return [Frame(source)]
     if hasattr(source, "shape"):

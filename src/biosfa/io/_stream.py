@@ -24,6 +24,7 @@ from biosfa.io._columns import features_of, number_of
 from biosfa.io._jumps import JumpError, describe_jump
 from biosfa.io._reading import Reading
 from biosfa.io._sources import files_of, path_of, size_of, sources_of
+from biosfa.io.sections import Section
 from biosfa.io.tables import Block, Table, Wrong, open_table
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import BoolArray, Float64Array
@@ -177,15 +178,78 @@ class Stream:
             table = self._open(index)
             features, labels = self._find_columns(table)
             for block in table.blocks(at.cursor, self.chunk_size, features, labels):
-                chunk, error = self._good_rows(table, block, at)
-                if chunk is not None:
+                for chunk in self.chunks_of(block, at):
                     at = chunk.position
                     yield chunk
-                if error is not None:
-                    raise InputError(error)
             at = replace(at, table=index + 1, cursor=(), row=0)
+        self.check_end(at)
+
+    def check_end(self, at: Position) -> None:
+        """Raise InputError if the lengths of the episodes do not fit the end of the stream."""
         if self._ends is not None and at.n_rows != self._ends[-1]:
             raise InputError(f"the episodes' lengths add up to {self._ends[-1]} rows, but there are {at.n_rows}")
+
+    def sections(self, n_bytes: int) -> list[Section]:
+        """Divide the stream into sections of about ``n_bytes``, which can be read apart from each other.
+
+        Raises
+        ------
+        InputError
+            If files have other columns than the first, or if the episodes are given as numbers of rows and it is not
+            known how many rows come before a section.
+        """
+        sections: list[Section] = []
+        rows_before = 0
+        for index in range(len(self._sources)):
+            table = self._open(index)
+            self._find_columns(table)
+            if rows_before < 0 and (self._ends is not None or (self._every is not None and self._joined)):
+                raise InputError(
+                    f"{table.name}: how many rows come before it is not known, so episodes cannot be given as numbers "
+                    "of rows: name a column of episodes, or convert text files to Parquet"
+                )
+            counted = table.n_rows is not None
+            in_rows = self._ends is not None or self._every is not None
+            breaks = table.breaks(n_bytes, self.chunk_size) if counted or not in_rows else []
+            for begin, end in zip([(), *breaks], [*breaks, ()], strict=True):
+                row = begin[0] if begin and counted else len(begin)
+                sections.append(Section(index, begin, end, row, max(0, rows_before) + row))
+            rows_before = rows_before + table.n_rows if table.n_rows is not None and rows_before >= 0 else -1
+        return sections
+
+    def blocks(self, section: Section) -> Iterator[Block]:
+        """Yield the rows of a section as they are in the file.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be read, or has changed since it was divided.
+        """
+        table = self._open(section.table)
+        for block in table.blocks(section.begin, self.chunk_size, *self._find_columns(table)):
+            yield block
+            if section.end and block.after[0] >= section.end[0]:
+                if block.after[0] > section.end[0]:
+                    raise InputError(f"{table.name} has changed while it was read: run the command again")
+                return
+
+    def with_lines(self, section: Section) -> Section:
+        """Return a section of text whose lines are counted from the first line of the file, which takes a while."""
+        return section._replace(begin=self._open(section.table).with_lines(section.begin))
+
+    def chunks_of(self, block: Block, at: Position) -> Iterator[Chunk]:
+        """Yield the chunk of a block of rows after a position, if there is any.
+
+        Raises
+        ------
+        InputError
+            After the rows before the first invalid row. The message names that row.
+        """
+        chunk, error = self._good_rows(self._open(at.table), block, at)
+        if chunk is not None:
+            yield chunk
+        if error is not None:
+            raise InputError(error)
 
     def fraction(self, position: Position) -> float:
         """Return the share of the stream before a position, from 0 to 1, measured in bytes of the files."""
@@ -208,12 +272,12 @@ class Stream:
     def _good_rows(self, table: Table, block: Block, at: Position) -> tuple[Chunk | None, str | None]:
         """Return the rows of a block before the first invalid row, and the error message for that row."""
         wrong = self._first_wrong(table, block)
-        good = block if wrong is None else _first_rows(block, wrong.row)
+        good = block if wrong is None else block.first(wrong.row)
         error = None if wrong is None else wrong.message
         try:
             chunk = self._chunk(table, good, at) if len(good.samples) else None
         except JumpError as jump:
-            good, error = _first_rows(good, jump.row), str(jump)
+            good, error = good.first(jump.row), str(jump)
             chunk = self._chunk(table, good, at) if len(good.samples) else None
         return chunk, error
 
@@ -222,6 +286,8 @@ class Stream:
         starts = np.zeros(n, np.bool_)
         if at.row == 0:
             starts[0] = at.n_rows == 0 or not self._joined
+        elif self._time is not None and at.time is None:  # the row before is not known
+            starts[0] = True
         if self._every is not None:
             starts[-(at.n_rows if self._joined else at.row) % self._every :: self._every] = True
         if self._ends is not None:
@@ -399,12 +465,6 @@ def open_stream(
     """
     options = StreamOptions(columns, time, max_step, episodes, missing, joined, header, skip)  # type: ignore[arg-type]
     return options.open(source, chunk_size)
-
-
-def _first_rows(block: Block, n: int) -> Block:
-    """Return the first n rows of a block. Reading resumes with the row after them."""
-    labels = [label[:n] for label in block.labels]
-    return block._replace(samples=block.samples[:n], labels=labels, after=block.at(n), wrong=None)
 
 
 def _label(value: Any) -> str:

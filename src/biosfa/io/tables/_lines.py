@@ -1,6 +1,6 @@
 """Lines of text in blocks. Lines end with LF, CR LF or CR."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO
 
 from biosfa.exceptions import InputError
@@ -8,6 +8,7 @@ from biosfa.exceptions import InputError
 BLOCK_BYTES = 2**22  # of a block, at least
 BLOCK_LINES = 64  # in it, unless they are very long
 LONGEST_LINE = 2**26  # bytes
+NEAR_END = 2**16  # bytes at the end of a block that tell whether it ends with a line that is not blank
 BLANK = b" \r\n"  # what blank lines are made of; tabs are cells without a value
 
 
@@ -29,18 +30,41 @@ def whole_lines(file: IO[bytes], name: str, line_bytes: int = 0) -> bytes:
     block. The end of a block depends only on its beginning and on ``line_bytes``, the approximate length of a line:
     blocks of long lines are larger, because few large blocks are read faster than many small ones.
     """
-    size = min(max(BLOCK_BYTES, BLOCK_LINES * line_bytes), LONGEST_LINE)
+    size = _block_bytes(line_bytes)
     block = file.read(size)
     if len(block) < size or _ends_filled(block):
         return block
-    whole = bytearray(block)
+    return block + _filled_line(file, name)
+
+
+def ends_of_blocks(file: IO[bytes], file_bytes: int, name: str, begin: int, line_bytes: int) -> Iterator[int]:
+    """Yield where the blocks of :func:`whole_lines` end, except for the last; only what is near the ends is read."""
+    size = _block_bytes(line_bytes)
+    while begin + size < file_bytes:
+        begin += size
+        near = min(NEAR_END, size)
+        file.seek(begin - near)
+        if not _ends_filled(file.read(near)):
+            begin += len(_filled_line(file, name))
+        if begin < file_bytes:
+            yield begin
+
+
+def _block_bytes(line_bytes: int) -> int:
+    """Return how many bytes a block has, up to the end of its last line."""
+    return min(max(BLOCK_BYTES, BLOCK_LINES * line_bytes), LONGEST_LINE)
+
+
+def _filled_line(file: IO[bytes], name: str) -> bytes:
+    """Return the rest of a file up to the end of a line that is not blank."""
+    rest = bytearray()
     while line := file.readline(LONGEST_LINE):
-        whole += line
-        if len(whole) > size + LONGEST_LINE:
+        rest += line
+        if len(rest) > LONGEST_LINE:
             raise _too_long(name)
         if line.endswith(b"\n") and line.strip(BLANK):
             break
-    return bytes(whole)
+    return bytes(rest)
 
 
 def live_lines(read: Callable[[], bytes], name: str) -> Callable[[], bytes]:

@@ -62,6 +62,10 @@ class Npy(Table):
                 yield split(rows, features, labels, begin)
                 begin += n
 
+    def breaks(self, n_bytes: int, size: int) -> list[Cursor]:
+        """Rows; none in an archive, which is read from its beginning on."""
+        return super().breaks(n_bytes, size) if self._member is None else []
+
     def _fill(self, file: IO[bytes], element: int, into: np.ndarray[Any, Any], row: int, n: int) -> None:
         """Read values from an element of the array on, of n rows from ``row`` on."""
         wanted, filled = memoryview(into.data.cast("B")), 0

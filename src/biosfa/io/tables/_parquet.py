@@ -61,6 +61,16 @@ class Parquet(ArrowTable):
                         f"and ends before row {begin}"
                     )
 
+    def breaks(self, n_bytes: int, size: int) -> list[Cursor]:
+        """Ends of groups of rows, because a group is decoded from its beginning on."""
+        breaks: list[Cursor] = []
+        rows, begin = n_bytes // (8 * len(self.columns)), 0
+        for end in self._group_ends[:-1].tolist():
+            if end - begin >= rows:
+                breaks.append((end,))
+                begin = end
+        return breaks
+
     def _batches(
         self, file: Any, group: int, size: int, features: list[int], labels: list[int]
     ) -> Iterator[tuple[FloatArray, list[Array]]]:

@@ -35,6 +35,35 @@ class Block(NamedTuple):
     at: Callable[[int], Cursor]  # where to go on from a row of the block
     wrong: Wrong | None = None  # the first row that has something else than numbers, which is NaN
 
+    def first(self, n: int) -> "Block":
+        """Return the first n rows, if there are so many. Reading resumes with the row after them."""
+        if n >= len(self.samples):
+            return self
+        wrong = None if self.wrong is None or self.wrong.row >= n else self.wrong
+        labels = [label[:n] for label in self.labels]
+        return self._replace(samples=self.samples[:n], labels=labels, after=self.at(n), wrong=wrong)
+
+    def rest(self, n: int) -> "Block":
+        """Return the rows after the first n."""
+        return self._replace(
+            samples=self.samples[n:],
+            labels=[label[n:] for label in self.labels],
+            place=partial(_counted_from, self.place, n),
+            at=partial(_counted_from, self.at, n),
+            wrong=None if self.wrong is None else Wrong(self.wrong.row - n, self.wrong.message),
+        )
+
+    def alone(self) -> "Block":
+        """Return the same rows, without references to the block that they come from: to be sent elsewhere."""
+        numbers = range(len(self.samples))
+        places, cursors = [self.place(row) for row in numbers], [self.at(row) for row in numbers]
+        return self._replace(
+            samples=self.samples.copy(),
+            labels=[label.copy() for label in self.labels],
+            place=places.__getitem__,
+            at=[*cursors, self.after].__getitem__,
+        )
+
 
 class Table(ABC):
     """Rows of numbers.
@@ -77,6 +106,15 @@ class Table(ABC):
         InputError
             If the file is damaged, or contains something other than numbers. The message names the place.
         """
+
+    def breaks(self, n_bytes: int, size: int) -> list[Cursor]:
+        """Return cursors that divide the table into parts of about ``n_bytes``, where blocks of ``size`` rows end."""
+        step = size * max(1, n_bytes // (8 * len(self.columns) * size))
+        return [(row,) for row in range(step, self.n_rows or 0, step)]
+
+    def with_lines(self, cursor: Cursor) -> Cursor:
+        """Return a cursor of :meth:`breaks` with the number of its line, if this is text."""
+        return cursor
 
     def fraction(self, cursor: Cursor) -> float:
         """Return the share of the table before this cursor, from 0 to 1."""
@@ -131,6 +169,11 @@ def to_floats(rows: Array) -> FloatArray:
     with np.errstate(over="ignore"):  # a longer float that does not fit is infinite, which is an error of its own
         floats: FloatArray = np.ascontiguousarray(rows, dtype=dtype)
     return floats
+
+
+def _counted_from(of_row: Callable[[int], Any], begin: int, row: int) -> Any:
+    """Return what a function returns for a row that is counted from ``begin``."""
+    return of_row(begin + row)
 
 
 class TableWriter(ABC):

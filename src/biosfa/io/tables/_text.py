@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 
 from biosfa.io.tables._grammar import Grammar, read_head
-from biosfa.io.tables._lines import whole_lines
+from biosfa.io.tables._lines import count_lines, ends_of_blocks, whole_lines
 from biosfa.io.tables._table import Block, Cursor, Table, TableWriter
 from biosfa.typing import FloatArray
 
@@ -32,6 +32,28 @@ class Text(Table):
             file.seek(place[0] if place else self._grammar.offset)
             read = partial(whole_lines, file, self.name, self._grammar.line_bytes)
             yield from self._grammar.blocks(read, features, labels, size=size, cursor=place)
+
+    def breaks(self, n_bytes: int, size: int) -> list[Cursor]:
+        """Ends of blocks of lines. The numbers of their lines are not known: each counts from 1."""
+        breaks: list[Cursor] = []
+        begin = self._grammar.offset
+        with open(self._path, "rb") as file:
+            for end in ends_of_blocks(file, self._size, self.name, begin, self._grammar.line_bytes):
+                if end - begin >= n_bytes:
+                    breaks.append((end, 1, 0))
+                    begin = end
+        return breaks
+
+    def with_lines(self, cursor: Cursor) -> Cursor:
+        """Count the lines before a cursor."""
+        if not cursor:
+            return cursor
+        line, offset = self._grammar.line, self._grammar.offset
+        with open(self._path, "rb") as file:
+            file.seek(offset)
+            while offset < cursor[0] and (lines := whole_lines(file, self.name, self._grammar.line_bytes)):
+                line, offset = line + count_lines(lines), offset + len(lines)
+        return (cursor[0], line, cursor[2])
 
     def fraction(self, cursor: Cursor) -> float:
         """Return the share of the file before this cursor, from 0 to 1."""

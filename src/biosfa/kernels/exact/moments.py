@@ -52,6 +52,11 @@ class Moments:
         self.scatter = np.zeros((self.n_features, self.n_features))
         self.difference = np.zeros((self.n_features, self.n_features))
 
+    def __reduce__(self) -> Any:
+        if self.n_samples or self.n_pairs:
+            return super().__reduce__()
+        return type(self), (self.n_features, 0, 0, self.product_dtype, self.time_unit)  # zeros need not travel
+
     @classmethod
     def of(
         cls,

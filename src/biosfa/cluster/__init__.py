@@ -1,0 +1,6 @@
+"""Work on the workers of a Dask cluster. Dask is imported only where a cluster is used."""
+
+from biosfa.cluster._client import Cluster, connected
+from biosfa.cluster._errors import plain_errors
+
+__all__ = ["Cluster", "connected", "plain_errors"]

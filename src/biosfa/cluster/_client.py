@@ -1,0 +1,164 @@
+"""A connection to a Dask cluster: what the commands with ``--scheduler`` compute on."""
+
+import logging
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from biosfa import __version__
+from biosfa.cluster._errors import plain_errors
+from biosfa.exceptions import ClusterError
+from biosfa.extras import imported
+from biosfa.wording import listed
+
+CONNECT_SECONDS = 15  # to find a scheduler, and to find it again if the connection is lost
+WORKER_SECONDS = 30  # until the first worker of a scheduler is there
+AHEAD = 2  # calls per thread of the cluster that wait for a free thread
+VERSION = "__import__('biosfa').__version__"  # evaluated by workers, which may not have biosfa
+
+
+class Cluster:
+    """The workers of a scheduler; :func:`connected` returns it."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.n_threads = 0
+        """Number of calls that the workers can run at the same time."""
+
+    def check(self) -> None:
+        """Wait for a worker, and check that all of them have this version of biosfa.
+
+        Raises
+        ------
+        ClusterError
+            If there is no worker, or if one has another version.
+        """
+        try:
+            self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        except TimeoutError:
+            raise ClusterError(
+                f"the scheduler has no workers: start some with: dask worker {self._client.scheduler.address}"
+            ) from None
+        found = self._client.run(eval, VERSION, on_error="return")
+        wrong = {
+            f"{worker} has {'no biosfa' if isinstance(version, Exception) else version}"
+            for worker, version in found.items()
+            if version != __version__
+        }
+        if wrong:
+            raise ClusterError(
+                f"all workers need biosfa {__version__}, as here, but {listed(sorted(wrong))}: install it there"
+            )
+        self.n_threads = sum(self._client.nthreads().values())
+
+    def share(self, content: Any) -> Any:
+        """Send something to the cluster once, to be an argument of many calls."""
+        return self._client.submit(_itself, content, pure=False)  # a worker that ends loses it: it is sent again
+
+    def on_each_worker(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """Call a function on each worker, and return the results by the addresses of the workers."""
+        results: dict[str, Any] = self._client.run(function, *arguments)
+        return results
+
+    def in_order(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Call a function with many arguments on the workers, and yield the results in this order.
+
+        Only a few calls per thread are under way at any time, so that results do not pile up.
+        """
+        most, pending = AHEAD * self.n_threads + self.n_threads, deque[Any]()
+        try:
+            for arguments in calls:
+                pending.append(self._client.submit(function, *arguments, pure=False))
+                if len(pending) >= most:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            self._client.cancel(list(pending))
+
+    def as_completed(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Call a function with many arguments on the workers, and yield each result as soon as it is there."""
+        futures = [self._client.submit(function, *arguments, pure=False) for arguments in calls]
+        try:
+            for future in imported("distributed", "dask").as_completed(futures):
+                yield future.result()
+                future.release()
+        finally:
+            self._client.cancel(futures)
+
+
+@contextmanager
+def connected(scheduler: str) -> Iterator[Cluster]:
+    """Connect to a cluster, whose workers must have this version of biosfa.
+
+    Parameters
+    ----------
+    scheduler : str
+        Address of a scheduler, such as ``tcp://10.0.0.1:8786``. ``local`` starts workers on this machine, one per core;
+        ``local:4`` starts four.
+
+    Yields
+    ------
+    Cluster
+
+    Raises
+    ------
+    ClusterError
+        If there is no scheduler at the address, or if its workers do not fit.
+
+    Examples
+    --------
+    >>> from biosfa.cluster import connected
+    >>> with connected("nonsense") as cluster:
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    biosfa.exceptions.ClusterError: nonsense is not a scheduler: give local, local:4 or an address such as tcp://HOST:8786
+    """
+    local = re.fullmatch(r"local(?::([1-9]\d*))?", scheduler)
+    if local is None and not re.match(r"\w+://.", scheduler):
+        raise ClusterError(f"{scheduler} is not a scheduler: give local, local:4 or an address such as tcp://HOST:8786")
+    distributed = imported("distributed", "dask")
+    with _quiet(), plain_errors():
+        if local is None:
+            try:
+                client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+            except (OSError, ValueError) as error:
+                raise ClusterError(f"there is no scheduler at {scheduler}: start one with: dask scheduler") from error
+            with client:
+                yield from _checked(client)
+            return
+        with (
+            distributed.LocalCluster(
+                n_workers=int(local[1]) if local[1] else imported("distributed.system", "dask").CPU_COUNT,
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            ) as workers,
+            distributed.Client(workers, timeout=CONNECT_SECONDS, set_as_default=False) as client,
+        ):
+            yield from _checked(client)
+
+
+def _checked(client: Any) -> Iterator[Cluster]:
+    cluster = Cluster(client)
+    cluster.check()
+    yield cluster
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the log of Dask's client, which speaks of lost connections in many words, from standard error."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _itself(content: Any) -> Any:
+    return content

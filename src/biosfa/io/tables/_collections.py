@@ -1,0 +1,103 @@
+"""Dask arrays and data frames as tables: their chunks are computed one after the other."""
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from biosfa.exceptions import InputError
+from biosfa.io.tables._arrow import Frame
+from biosfa.io.tables._checks import check_real, two_dimensions
+from biosfa.io.tables._table import Block, Cursor, Sliced, Table
+
+
+def is_collection(source: Any) -> bool:
+    """Return whether something is a Dask array or data frame, without importing Dask."""
+    return hasattr(source, "__dask_graph__") and hasattr(source, "ndim")
+
+
+def as_blocks(collection: Any, *, sized: bool = True) -> tuple[list[Any], list[int] | None, list[str] | int]:
+    """Return a collection as blocks of rows that Dask computes, their sizes, and the names of the columns.
+
+    Parameters
+    ----------
+    collection : dask.array.Array or dask.dataframe.DataFrame
+        Rows are samples.
+    sized : bool, default=True
+        Whether sizes are needed. Dask reads a data frame to know them. They are None if that is not done.
+
+    Raises
+    ------
+    InputError
+        If a row is in several chunks, or if the sizes of the chunks of an array are not known.
+    """
+    is_frame = hasattr(collection, "to_dask_array")
+    if is_frame and collection.ndim == 2:
+        names: list[str] | int = [str(name) for name in collection.columns]
+        array = collection.to_dask_array(lengths=True if sized else None)
+    else:
+        array, names = collection, two_dimensions("X", collection.shape)[1]
+    check_real("X", array.dtype)
+    if len(array.chunks[1]) > 1:
+        raise InputError(
+            f"X has {len(array.chunks[1])} chunks across its columns, and each row must be in one chunk: give "
+            "X.rechunk({1: -1})"
+        )
+    sizes = list(array.chunks[0])
+    unknown = any(math.isnan(size) for size in sizes)
+    if unknown and not is_frame:
+        raise InputError("the sizes of the chunks of X along time are not known: call X.compute_chunk_sizes() first")
+    return array.to_delayed()[:, 0].tolist(), None if unknown else sizes, names
+
+
+class Collection(Table):
+    """A Dask array or data frame. While the rows of a chunk are used, the next chunk is computed."""
+
+    def __init__(self, collection: Any) -> None:
+        self._is_frame = hasattr(collection, "to_dask_array")
+        if self._is_frame:
+            self._parts, sizes = collection.to_delayed(), None
+            columns: list[str] | int = [str(name) for name in collection.columns]
+        else:
+            self._parts, sizes, columns = as_blocks(collection)
+        n_rows = None if sizes is None else sum(sizes)
+        super().__init__("the data frame" if self._is_frame else "the array", columns, n_rows)
+
+    def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
+        """Rows of one chunk after the other. A cursor: the number of a chunk, a row in it, and the rows before it."""
+        first, done, before = cursor or (0, 0, 0)
+        with ThreadPoolExecutor(1, "biosfa-prefetch") as reader:
+            coming = reader.submit(self._read, first)
+            for number in range(first, len(self._parts)):
+                part = coming.result()
+                if number + 1 < len(self._parts):
+                    coming = reader.submit(self._read, number + 1)
+                for block in part.blocks((done,), size, features, labels):
+                    yield block._replace(
+                        place=partial(_counted_from, block.place, before),
+                        after=_cursor(number, before, block.after),
+                        at=partial(_cursor_at, block.at, number, before),
+                    )
+                before, done = before + (part.n_rows or 0), 0
+
+    def fraction(self, cursor: Cursor) -> float:
+        """Return the share of the chunks before this cursor."""
+        return cursor[0] / len(self._parts) if cursor else 0.0
+
+    def _read(self, number: int) -> Table:
+        """Compute a chunk."""
+        rows = self._parts[number].compute()
+        return Frame(rows) if self._is_frame else Sliced(self.name, rows)
+
+
+def _cursor(number: int, before: int, of_part: Cursor) -> Cursor:
+    return number, of_part[0], before
+
+
+def _cursor_at(at: Callable[[int], Cursor], number: int, before: int, row: int) -> Cursor:
+    return _cursor(number, before, at(row))
+
+
+def _counted_from(place: Callable[[int], int], before: int, row: int) -> int:
+    return before + place(row)
