@@ -4,7 +4,8 @@ import copy
 import csv
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
@@ -30,12 +31,38 @@ def described(choices: dict[str, Choice]) -> str:
 Inputs = Annotated[list[str], typer.Argument(help=f"Files with one sample per row: {FORMATS}.", metavar="INPUT")]
 
 
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Compute on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786; or local, or "
+        "local:4, for workers on this machine.",
+        show_default="this process",
+    ),
+]
+
+
+@contextmanager
+def cluster_at(scheduler: str | None) -> Iterator["Cluster | None"]:
+    """Connect to a cluster, if there is an address."""
+    if scheduler is None:
+        yield None
+        return
+    from biosfa.cluster import connected
+
+    with connected(scheduler) as cluster:
+        yield cluster
+
+
 def one_of(names: Iterable[str]) -> Any:
     """Return a type whose values are these words."""
     return StrEnum("Word", {name: name for name in names})
 
 
 if TYPE_CHECKING:
+    from biosfa.cluster import Cluster
+
     Solver: TypeAlias = str
     OnlineSolver: TypeAlias = str | None
     Expand: TypeAlias = str | None

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biosfa.cli._errors import one_line_errors
-from biosfa.cli._options import Expand, Given, Inputs, OnlineSolver, Solver, takes_stream_options
+from biosfa.cli._options import (
+    Expand,
+    Given,
+    Inputs,
+    OnlineSolver,
+    Scheduler,
+    Solver,
+    cluster_at,
+    takes_stream_options,
+)
 from biosfa.cli._output import say
 
 if TYPE_CHECKING:
@@ -49,6 +58,7 @@ def fit(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Discard the checkpoint of another fit to the same model file.")
     ] = False,
+    scheduler: Scheduler = None,
     *,
     given: Given,
 ) -> None:
@@ -75,16 +85,16 @@ def fit(
             stream=StreamOptions(**given),
         )
         with run.alone_at(out):
-            _fit(run.begin(options, out, overwrite=overwrite), checkpoint_every)
+            _fit(run.begin(options, out, overwrite=overwrite), checkpoint_every, scheduler)
 
 
-def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0) -> None:
+def resume(model: ModelFile, checkpoint_every: CheckpointEvery = 30.0, scheduler: Scheduler = None) -> None:
     """Resume a fit that was stopped or killed. The model is the same as without the stop."""
     with one_line_errors():
         from biosfa.recordings import run
 
         with run.alone_at(model):
-            _fit(run.resume(model), checkpoint_every)
+            _fit(run.resume(model), checkpoint_every, scheduler)
 
 
 @takes_stream_options(default="as in the fit")
@@ -92,8 +102,13 @@ def transform(
     model: ModelFile,
     inputs: Inputs,
     out: Annotated[
-        str, typer.Option(help="File to write. Its suffix chooses the format; - writes CSV to standard output.")
+        str,
+        typer.Option(
+            help="File to write; a folder of files with --scheduler. Its suffix chooses the format; - writes CSV to "
+            "standard output."
+        ),
     ],
+    scheduler: Scheduler = None,
     *,
     given: Given,
 ) -> None:
@@ -107,7 +122,8 @@ def transform(
         from biosfa.io.targets import is_stream
         from biosfa.recordings import features
 
-        n_rows = features.transform(str(model), inputs, out, given)
+        with cluster_at(scheduler) as cluster:
+            n_rows = features.transform(str(model), inputs, out, given, cluster)
         if out != "-" and not is_stream(Path(out)):
             say(f"{out}: {n_rows:,} rows")
 
@@ -230,12 +246,15 @@ def add_to(app: typer.Typer) -> None:
         app.command(rich_help_panel=PANEL)(command)
 
 
-def _fit(begun: "Run", checkpoint_every: float) -> None:
+def _fit(begun: "Run", checkpoint_every: float, scheduler: str | None) -> None:
     """Do the rest of a fit, and print the result."""
     from biosfa.io.targets import is_stream
     from biosfa.recordings import notes, run
 
+    if scheduler is not None:
+        begun.options.check_for_cluster()
     notes.before(begun)
-    run.work(begun, checkpoint_every)
+    with cluster_at(scheduler) as cluster:
+        run.work(begun, checkpoint_every, cluster)
     for line in notes.after(begun):
         say(line, aside=is_stream(begun.out))

@@ -4,7 +4,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from biosfa import __version__
@@ -16,6 +16,7 @@ from biosfa.wording import listed
 CONNECT_SECONDS = 15  # to find a scheduler, and to find it again if the connection is lost
 WORKER_SECONDS = 30  # until the first worker of a scheduler is there
 AHEAD = 2  # calls per thread of the cluster that wait for a free thread
+STUCK_SECONDS, STUCK_CHECKS = 45.0, 3  # how long to wait for workers that cannot work, and how often to look
 VERSION = "__import__('biosfa').__version__"  # evaluated by workers, which may not have biosfa
 
 
@@ -41,7 +42,12 @@ class Cluster:
             raise ClusterError(
                 f"the scheduler has no workers: start some with: dask worker {self._client.scheduler.address}"
             ) from None
-        found = self._client.run(eval, VERSION, on_error="return")
+        try:
+            found = self._client.run(eval, VERSION, on_error="return")
+        except OSError as error:
+            raise ClusterError(
+                "a worker ended while it imported biosfa: it needs more memory, 500 MB at least"
+            ) from error
         wrong = {
             f"{worker} has {'no biosfa' if isinstance(version, Exception) else version}"
             for worker, version in found.items()
@@ -72,11 +78,11 @@ class Cluster:
             for arguments in calls:
                 pending.append(self._client.submit(function, *arguments, pure=False))
                 if len(pending) >= most:
-                    yield pending.popleft().result()
+                    yield self._result(pending.popleft())
             while pending:
-                yield pending.popleft().result()
+                yield self._result(pending.popleft())
         finally:
-            self._client.cancel(list(pending))
+            self._cancel(list(pending))
 
     def as_completed(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """Call a function with many arguments on the workers, and yield each result as soon as it is there."""
@@ -86,6 +92,31 @@ class Cluster:
                 yield future.result()
                 future.release()
         finally:
+            self._cancel(futures)
+
+    def _result(self, future: Any) -> Any:
+        """Wait for a result, as long as there are workers that can still compute it.
+
+        Raises
+        ------
+        ClusterError
+            If all workers have been gone, or paused for lack of memory, for some time.
+        """
+        stuck = 0
+        while True:
+            try:
+                return future.result(timeout=STUCK_SECONDS / STUCK_CHECKS)
+            except TimeoutError:
+                if future.done():  # the error is that of the function
+                    raise
+            states = {worker["status"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()}
+            stuck = stuck + 1 if states <= {"paused"} else 0
+            if stuck >= STUCK_CHECKS:
+                why = "use nearly all of their memory: start workers with more" if states else "are gone: start others"
+                raise ClusterError(f"all workers {why}, and run this again")
+
+    def _cancel(self, futures: list[Any]) -> None:
+        with suppress(Exception):  # there may be no scheduler any more
             self._client.cancel(futures)
 
 
@@ -151,13 +182,15 @@ def _checked(client: Any) -> Iterator[Cluster]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep the log of Dask's client, which speaks of lost connections in many words, from standard error."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _itself(content: Any) -> Any:

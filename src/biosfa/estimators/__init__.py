@@ -14,6 +14,7 @@ from biosfa.estimators._fitting import (
     reading_of,
 )
 from biosfa.estimators._graph_sfa import GraphSFA
+from biosfa.estimators._learned import Learned, learn_section
 from biosfa.estimators._loading import load, load_as, load_model
 from biosfa.estimators._local_sfa import LocalSFA
 from biosfa.estimators._memory import check_sums_memory, exact_memory
@@ -33,6 +34,7 @@ __all__ = [
     "Episodes",
     "Fitting",
     "GraphSFA",
+    "Learned",
     "LocalSFA",
     "NetworkEstimator",
     "OfflineBioSFA",
@@ -50,6 +52,7 @@ __all__ = [
     "has_started",
     "input_names",
     "learn_chunk",
+    "learn_section",
     "load",
     "load_as",
     "load_model",

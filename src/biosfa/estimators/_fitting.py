@@ -262,6 +262,12 @@ class Fitting:
         """How many rows before a row decide what is learned from it in the present pass; at least 1."""
         return 1 if self.reducing else self._estimator._rows_needed() - 1
 
+    @property
+    def n_moments(self) -> int:
+        """Number of columns of the sums of the present pass."""
+        estimator = self._estimator
+        return estimator.n_features_in_ if self.reducing else estimator._signal.n_features_out
+
     def forget_sums(self, episodes: Episodes) -> None:
         """Forget what was learned, but not the state after the last row. ``episodes`` counts those that follow."""
         self._moments = None if self._moments is None else Moments(self._moments.n_features)

@@ -1,5 +1,6 @@
 """Sources of streams: files, folders, arrays and data frames, those of Dask too."""
 
+import glob
 import os
 import re
 from pathlib import Path
@@ -23,6 +24,8 @@ def sources_of(source: Any) -> list[str | os.PathLike[str] | Table]:
     if not isinstance(source, str | os.PathLike):
         return [found for each in source for found in sources_of(each)]
     path = Path(source)
+    if glob.has_magic(str(source)) and not path_of(source).exists():
+        return _matching(str(source))
     if not path.is_dir() or path.suffix.lower() == ".zarr":
         return [source]
     files = [file for file in path.iterdir() if is_table(file) and not file.name.startswith(".")]
@@ -30,6 +33,14 @@ def sources_of(source: Any) -> list[str | os.PathLike[str] | Table]:
         raise InputError(f"{printable(path)} has no files of samples")
     files.sort(key=_in_order)
     return [*files]
+
+
+def _matching(pattern: str) -> list[str | os.PathLike[str] | Table]:
+    """Return the files that a pattern such as ``data/*.csv`` stands for."""
+    found = [Path(name) for name in glob.glob(pattern)]  # noqa: PTH207 (it takes absolute patterns, too)
+    if not found:
+        raise InputError(f"there are no files {printable(pattern)}")
+    return [*sorted(found, key=_in_order)]
 
 
 def _in_order(file: Path) -> list[tuple[int, str] | str]:

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from biosfa.cluster import Cluster
 from biosfa.estimators import Projection, SlowFeatureEstimator, load
 from biosfa.exceptions import InputError, ModelFileError
-from biosfa.io.tables import STDOUT, create_table, is_table
+from biosfa.io import Stream, StreamOptions
+from biosfa.io.tables import STDIN, STDOUT, create_table, is_table
 from biosfa.io.targets import check_target
 from biosfa.presentation.progress import Progress
-from biosfa.recordings.remembered import stream_for
+from biosfa.recordings.remembered import opened_for
 
 
 def slow_model(path: str) -> SlowFeatureEstimator:
@@ -31,10 +33,12 @@ def slow_model(path: str) -> SlowFeatureEstimator:
     return model
 
 
-def transform(model_path: str, inputs: list[str], out: str, given: Mapping[str, Any]) -> int:
+def transform(
+    model_path: str, inputs: list[str], out: str, given: Mapping[str, Any], cluster: Cluster | None = None
+) -> int:
     """Write the slow features of the inputs to a file, one row per row of the input, and return the number of rows.
 
-    ``given`` has fields of StreamOptions; the others are those of the fit.
+    ``given`` has fields of StreamOptions; the others are those of the fit. With a cluster, ``out`` is a folder.
 
     Examples
     --------
@@ -50,9 +54,11 @@ def transform(model_path: str, inputs: list[str], out: str, given: Mapping[str, 
     50
     """
     model = slow_model(model_path)
-    stream = stream_for(model, inputs, given)
+    stream, options = opened_for(model, inputs, given)
     if out != STDOUT:
         check_target(Path(out), [model_path, *stream.files()], folder=True)
+    if cluster is not None:
+        return _transform_on(cluster, model, options, inputs, stream, out)
     names = [f"slow{i}" for i in range(len(model.components_))]
     n_rows = 0
     with Progress("transform", total=None, unit="samples") as progress, create_table(out, names) as table:
@@ -61,4 +67,25 @@ def transform(model_path: str, inputs: list[str], out: str, given: Mapping[str, 
             table.write(projection.features(chunk))
             n_rows += chunk.n_rows
             progress.reach(stream.fraction(chunk.position), n_rows)
+    return n_rows
+
+
+def _transform_on(
+    cluster: Cluster,
+    model: SlowFeatureEstimator,
+    options: StreamOptions,
+    inputs: list[str],
+    stream: Stream,
+    out: str,
+) -> int:
+    """Write the features with the workers of a cluster, to a folder with one file per section of the inputs."""
+    from biosfa.recordings import scaling
+
+    if out == STDOUT or STDIN in inputs:
+        raise InputError("workers cannot use standard input and output: for --scheduler, give files and a folder")
+    n_rows = 0
+    absolute = [str(Path(name).absolute()) for name in inputs]
+    with Progress("transform", total=None, unit="samples") as progress:
+        for n_rows, done in scaling.transform(model, options, absolute, stream, Path(out).absolute(), cluster):
+            progress.reach(done, n_rows)
     return n_rows

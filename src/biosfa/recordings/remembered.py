@@ -12,7 +12,14 @@ from biosfa.wording import listed, quoted
 
 
 def stream_for(model: SlowFeatureEstimator | SlowFeatureMonitor, source: Any, given: Mapping[str, Any]) -> Stream:
-    """Open an input of a model with the given fields of StreamOptions; the others are those of the fit.
+    """Open an input of a model with the given fields of StreamOptions; the others are those of the fit."""
+    return opened_for(model, source, given)[0]
+
+
+def opened_for(
+    model: SlowFeatureEstimator | SlowFeatureMonitor, source: Any, given: Mapping[str, Any]
+) -> tuple[Stream, StreamOptions]:
+    """Do the same, and return the options, too.
 
     The columns are those that the model was fitted to, by name if they have names. A note says what follows if the
     column of time or of episodes is not in the input.
@@ -23,9 +30,10 @@ def stream_for(model: SlowFeatureEstimator | SlowFeatureMonitor, source: Any, gi
     options = {"missing": model.missing, **_episodes_of_fit(reading_of(model), opened, given), **given}
     if hasattr(model, "feature_names_in_") and "columns" not in given:
         options["columns"] = [str(name) for name in model.feature_names_in_]
-    stream = StreamOptions(**options).open(opened)
+    complete = StreamOptions(**options)
+    stream = complete.open(opened)
     check_columns(model, stream)
-    return stream
+    return stream, complete
 
 
 def _episodes_of_fit(reading: Reading, source: Any, given: Mapping[str, Any]) -> dict[str, Any]:

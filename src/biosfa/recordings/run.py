@@ -2,15 +2,24 @@
 
 import math
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from biosfa.estimators import ConstantColumns, Fitting, SlowFeatureEstimator, check_same, load_model, to_model
+from biosfa.cluster import Cluster
+from biosfa.estimators import (
+    ConstantColumns,
+    Fitting,
+    Learned,
+    SlowFeatureEstimator,
+    check_same,
+    load_model,
+    to_model,
+)
 from biosfa.exceptions import DivergenceError, InputError, ModelFileError
 from biosfa.io import Stream, StreamOptions
 from biosfa.io.atomic import remove_litter, writing
@@ -66,6 +75,15 @@ class FitOptions:
             signal |= {"lag": self.lag}
         learner: SlowFeatureEstimator = SOLVERS[self.solver].load()(self.components, **signal)
         return learner
+
+    def check_for_cluster(self) -> None:
+        """Raise ValueError if a fit with these options cannot run on a cluster."""
+        if self.solver in ONLINE_SOLVERS:
+            raise ValueError("--scheduler is for --solver exact: an online learner sees all rows one after the other")
+        if self.uneven:
+            raise ValueError("--uneven cannot be used with --scheduler: leave out one of them")
+        if self.inputs == [STDIN]:
+            raise ValueError("standard input cannot be read by workers: for --scheduler, write it to a file first")
 
     def check(self) -> None:
         """Raise ValueError if options contradict each other."""
@@ -131,18 +149,30 @@ class Run:
         self.kept_rows = self.fitting.n_rows
         return self
 
-    def steps(self, checkpoint_every: float) -> Iterator[float]:
-        """Learn chunk by chunk, write a checkpoint after every so many seconds (0: never), and yield the share done."""
+    def steps(self, checkpoint_every: float, cluster: Cluster | None = None) -> Generator[float]:
+        """Learn step by step, write a checkpoint after every so many seconds (0: never), and yield the share done."""
         self.checkpoint.every = checkpoint_every
         if checkpoint_every > 0:
             self.keep()  # so that there is something to resume, and a disk that cannot be written to is noticed
-        for chunk in self.fitting.steps():
-            if chunk is not None:
-                self.constants.add(chunk.samples)
+        for _ in self._learning() if cluster is None else self._learning_on(cluster):
             last = self.fitting.about_to_finish  # the last step may take long
             if checkpoint_every > 0 and (last or self.checkpoint.due()):
                 self.keep()
             yield self.fraction()
+
+    def _learning(self) -> Iterator[None]:
+        """Learn chunk by chunk."""
+        for chunk in self.fitting.steps():
+            if chunk is not None:
+                self.constants.add(chunk.samples)
+            yield
+
+    def _learning_on(self, cluster: Cluster) -> Iterator[None]:
+        """Learn section by section on a cluster."""
+        from biosfa.recordings.scaling import fit_steps
+
+        whole = Learned(self.fitting, depth=0, constants=self.constants)
+        return fit_steps(self.options, self.stream, whole, cluster)
 
     def fraction(self) -> float:
         """Return the share of the fit that is done, from 0 to 1."""
@@ -268,13 +298,13 @@ def resume(out: Path) -> Run:
     return run.take_up(kept)
 
 
-def work(run: Run, checkpoint_every: float) -> None:
-    """Finish a fit, with a progress bar and checkpoints, and write the model."""
+def work(run: Run, checkpoint_every: float, cluster: Cluster | None = None) -> None:
+    """Finish a fit, with a progress bar and checkpoints, here or on a cluster, and write the model."""
     resumable, n_before = run.options.inputs != [STDIN] and not is_stream(run.out), run.fitting.n_rows
     # the matrix products of a network are small: with several threads they are slower
     limits = threadpool_limits(1) if run.options.solver in ONLINE_SOLVERS else nullcontext()
-    steps = run.steps(checkpoint_every if resumable else 0.0)
-    with limits:
+    steps = run.steps(checkpoint_every if resumable else 0.0, cluster)
+    with limits, closing(steps):
         with Progress("fit", total=None, unit="samples") as progress, stop_between_steps() as stopped:
             try:
                 for fraction in steps:

@@ -1,0 +1,197 @@
+"""Fits and transforms of files on a cluster, whose workers read sections of the files themselves."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biosfa.cluster import Cluster
+from biosfa.estimators import Fitting, Learned, Projection, SlowFeatureEstimator, learn_section
+from biosfa.exceptions import InputError, OutputError
+from biosfa.io import Chunk, Position, Stream, StreamOptions
+from biosfa.io.sections import Section
+from biosfa.io.tables import create_table
+from biosfa.recordings.run import FitOptions
+from biosfa.wording import listed
+
+# Bytes of a section. It is the unit of work, and what is lost of a fit that is killed. A section of wide input is
+# larger, so that what comes back from it, two square matrices, is small in comparison with what was read.
+SECTION_BYTES = 2**26
+LARGER_THAN_MOMENTS = 8
+
+
+def check_workers(cluster: Cluster, options: StreamOptions, inputs: list[str], stream: Stream) -> None:
+    """Check that all workers see the same files as this machine.
+
+    Raises
+    ------
+    InputError
+        If a worker sees no such file, or a file of another size or with other columns.
+    """
+    mine = _seen(options, inputs)
+    for worker, seen in cluster.on_each_worker(_seen, options, inputs).items():
+        if seen == mine:
+            continue
+        if isinstance(seen, str):
+            raise InputError(f"the worker {worker} cannot read the input: {seen}. All workers must see the same files")
+        sizes = {str(file): (size, other) for file, size, other in zip(stream.files(), mine[0], seen[0], strict=False)}
+        wrong = [file for file, (size, other) in sizes.items() if size != other]
+        what = f"other columns, {listed(seen[1])}" if not wrong else f"another file at {listed(wrong)}"
+        raise InputError(f"the worker {worker} sees {what}: all workers must see the same files as this machine")
+
+
+def _seen(options: StreamOptions, inputs: list[str]) -> Any:
+    """Return sizes of files and names of columns, or what is wrong with the files."""
+    try:
+        stream = options.open(inputs)
+    except InputError as error:
+        return str(error)
+    return [size for size, _ in stream.stamps()], stream.feature_names
+
+
+def fit_steps(options: FitOptions, stream: Stream, whole: Learned, cluster: Cluster) -> Iterator[None]:
+    """Run the rest of a fit on a cluster, and yield after each section that was joined, and before the fit is finished.
+
+    Sections are joined in the order of the stream. So the state at each yield is that of a fit to the rows so far, and
+    the result does not depend on how many workers there are.
+    """
+    fitting = whole.fitting
+    check_workers(cluster, options.stream, options.inputs, stream)
+    like = _steps_in_time(stream, options.stream)
+    while not fitting.about_to_finish:
+        if not fitting.reducing and not fitting.begun:
+            fitting.start(np.zeros((1, stream.n_features)), np.ones(1, np.bool_))
+        template, depth = cluster.share(fitting.apart()), fitting.rows_before
+        n_bytes = max(SECTION_BYTES, LARGER_THAN_MOMENTS * 16 * fitting.n_moments**2)
+        left = _after(stream.sections(n_bytes), whole.at)
+        calls = ((template, depth, options, section, section.position(like)) for section in left)
+        for learned in cluster.in_order(_learn, calls):
+            whole.join(learned, stream)
+            yield
+        stream.check_end(whole.at)
+        fitting.end_pass()
+    yield
+    fitting.finish()
+
+
+def _steps_in_time(stream: Stream, options: StreamOptions) -> Position:
+    """Return a position that knows the usual step in time, which is found in the first chunk of a stream."""
+    return next(stream.chunks()).position if options.time is not None else Position(max_step=options.max_step)
+
+
+def _after(sections: Sequence[Section], at: Position) -> list[Section]:
+    """Return the sections after a position; the first begins there."""
+    left = [each for each in sections if each.table > at.table or (each.table == at.table and _ends_after(each, at))]
+    if left and left[0].table == at.table and at.cursor:
+        left[0] = left[0]._replace(begin=at.cursor, row=at.row, n_rows=at.n_rows)
+    return left
+
+
+def _ends_after(section: Section, at: Position) -> bool:
+    return not section.end or not at.cursor or section.end[0] > at.cursor[0]
+
+
+def _learn(template: Fitting, depth: int, options: FitOptions, section: Section, at: Position) -> Learned:
+    """Learn from one section. This runs on a worker."""
+    stream = options.open()
+    try:
+        return learn_section(template, depth, at, stream.blocks(section), stream)
+    except InputError:  # its message does not know how many lines come before a section of text
+        section = stream.with_lines(section)
+        at = section.position(at)
+        return learn_section(template, depth, at, stream.blocks(section), stream)
+
+
+def transform(
+    model: SlowFeatureEstimator, options: StreamOptions, inputs: list[str], stream: Stream, out: Path, cluster: Cluster
+) -> Iterator[tuple[int, float]]:
+    """Write the features of each section to a file of its own, in a folder; yield numbers of rows, and shares done."""
+    check_workers(cluster, options, inputs, stream)
+    sections = stream.sections(SECTION_BYTES)
+    if model.n_delays > 1 and options.joined and len({section.table for section in sections}) > 1:
+        raise InputError("with delays, joined files cannot be transformed apart: leave out --scheduler")
+    _prepare(out)
+    digits = max(5, len(str(len(sections))))
+    shared, like = cluster.share(model), _steps_in_time(stream, options)
+    following = [*sections[1:], None]
+    calls = (
+        (
+            shared,
+            options,
+            inputs,
+            section,
+            later if later is not None and later.begin else None,
+            section.position(like),
+            str(out / f"part-{number:0{digits}d}{out.suffix}"),
+        )
+        for number, (section, later) in enumerate(zip(sections, following, strict=True))
+    )
+    n_rows = 0
+    for written, position in cluster.in_order(_transform, calls):
+        n_rows += written
+        yield n_rows, stream.fraction(position)
+
+
+def _prepare(out: Path) -> None:
+    """Make the folder, or remove the parts that an earlier run has left in it.
+
+    Raises
+    ------
+    OutputError
+        If there is a file, or a folder with anything else.
+    """
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out} is a file: with --scheduler, --out is a folder of parts. Choose another name")
+    old = list(out.iterdir()) if out.exists() else []
+    other = [file.name for file in old if not file.name.startswith("part-")]
+    if other:
+        raise OutputError(f"{out} holds {listed(other)}, which are no parts of features: choose another folder")
+    for file in old:
+        file.unlink()
+    out.mkdir(parents=True, exist_ok=True)
+
+
+def _transform(
+    model: SlowFeatureEstimator,
+    options: StreamOptions,
+    inputs: list[str],
+    section: Section,
+    following: Section | None,
+    at: Position,
+    out: str,
+) -> tuple[int, Position]:
+    """Write the features of one section; return the number of rows, and the position after them.
+
+    The first rows of a section need rows before it for their delays. So they are written together with the section
+    before it, which reads on.
+    """
+    stream, projection = options.open(inputs), Projection.of(model)
+    shared = model.n_delays - 1  # rows that the section before has written
+    left_out = shared if section.begin else 0
+    n_rows, end = 0, at
+    with create_table(out, [f"slow{i}" for i in range(len(model.components_))]) as table:
+        for chunk in _chunks(stream, section, following, shared, at):
+            Y = projection.features(chunk)[left_out:]
+            left_out = max(0, left_out - chunk.n_rows)
+            n_rows += len(Y)
+            table.write(Y)
+            end = chunk.position
+    return n_rows, end
+
+
+def _chunks(stream: Stream, section: Section, following: Section | None, n_more: int, at: Position) -> Iterator[Chunk]:
+    """Yield the chunks of a section, and those of some more rows of the section after it."""
+    for block in stream.blocks(section):
+        for chunk in stream.chunks_of(block, at):
+            at = chunk.position
+            yield chunk
+    if following is None:
+        return
+    for block in stream.blocks(following):
+        if n_more <= 0:
+            return
+        for chunk in stream.chunks_of(block.first(n_more), at):
+            at = chunk.position
+            yield chunk
+        n_more -= len(block.samples)
