@@ -3,9 +3,11 @@
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from queue import Empty, Queue
 from typing import Any
+from uuid import uuid4
 
 from biosfa import __version__
 from biosfa.cluster._errors import plain_errors
@@ -18,6 +20,10 @@ WORKER_SECONDS = 30  # until the first worker of a scheduler is there
 AHEAD = 2  # calls per thread of the cluster that wait for a free thread
 STUCK_SECONDS, STUCK_CHECKS = 45.0, 3  # how long to wait for workers that cannot work, and how often to look
 VERSION = "__import__('biosfa').__version__"  # evaluated by workers, which may not have biosfa
+
+
+class Waiting(Exception):  # noqa: N818 (it is no error)
+    """There is no result yet."""
 
 
 class Cluster:
@@ -84,18 +90,47 @@ class Cluster:
         finally:
             self._cancel(list(pending))
 
-    def as_completed(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    def as_completed(
+        self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]
+    ) -> Generator[Any, None, None]:
         """Call a function with many arguments on the workers, and yield each result as soon as it is there."""
-        futures = [self._client.submit(function, *arguments, pure=False) for arguments in calls]
+        futures, done = [self._client.submit(function, *arguments, pure=False) for arguments in calls], Queue[Any]()
         try:
-            for future in imported("distributed", "dask").as_completed(futures):
-                yield future.result()
+            for future in futures:
+                future.add_done_callback(done.put)
+            for _ in futures:
+                future = self._patiently(done.get, Empty)
+                yield self._result(future)
                 future.release()
         finally:
             self._cancel(futures)
 
+    @contextmanager
+    def listening(self, hear: Callable[[Any], None]) -> Iterator[str]:
+        """Pass what calls tell to a function, in another thread. Yields the topic that they must give."""
+        topic = f"biosfa-{uuid4()}"
+        self._client.subscribe_topic(topic, lambda event: hear(event[1]))
+        try:
+            yield topic
+        finally:
+            with suppress(Exception):  # there may be no scheduler any more
+                self._client.unsubscribe_topic(topic)
+
     def _result(self, future: Any) -> Any:
-        """Wait for a result, as long as there are workers that can still compute it.
+        """Wait for the result of a call."""
+
+        def result(timeout: float) -> Any:
+            try:
+                return future.result(timeout=timeout)
+            except TimeoutError:
+                if not future.done():
+                    raise Waiting from None
+            return future.result()  # a large one, or an error of the function
+
+        return self._patiently(result, Waiting)
+
+    def _patiently(self, wait: Callable[..., Any], late: type[Exception]) -> Any:
+        """Wait for something, as long as there are workers that can still compute it.
 
         Raises
         ------
@@ -105,10 +140,9 @@ class Cluster:
         stuck = 0
         while True:
             try:
-                return future.result(timeout=STUCK_SECONDS / STUCK_CHECKS)
-            except TimeoutError:
-                if future.done():  # the error is that of the function
-                    raise
+                return wait(timeout=STUCK_SECONDS / STUCK_CHECKS)
+            except late:
+                pass
             states = {worker["status"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()}
             stuck = stuck + 1 if states <= {"paused"} else 0
             if stuck >= STUCK_CHECKS:
