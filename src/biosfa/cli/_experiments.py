@@ -43,6 +43,7 @@ Jobs = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="Resume a run that was stopped or killed.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of all random numbers.", show_default="1")]
 
+MADE_IMAGES = ("dead leaves", "noise", "photographs")
 Images = Annotated[
     str,
     typer.Option(
@@ -55,6 +56,11 @@ Images = Annotated[
 def results_of(experiment: str, preset: Preset) -> Path:
     """Return the default folder for the results of an experiment."""
     return Path("results") / (experiment if preset is Preset.paper else f"{experiment}-{preset.value}")
+
+
+def full_path(folder: str) -> str:
+    """Return the full path of a folder, because workers of a cluster may run in another folder."""
+    return str(Path(folder).absolute()) if folder not in MADE_IMAGES and Path(folder).is_dir() else folder
 
 
 @contextmanager
@@ -153,7 +159,7 @@ def reproduce_images(
 
     config = experiment.preset(
         preset.value,
-        images=images,
+        images=full_path(images),
         rule=rule.value,
         networks=experiment.chosen(network) if network else None,
         runs=runs,
@@ -210,7 +216,11 @@ def reproduce_rat(
     from biosfa.experiments import rat
 
     config = rat.preset(
-        preset.value, networks=rat.chosen(network) if network else None, textures=textures, runs=runs, seed=seed
+        preset.value,
+        networks=rat.chosen(network) if network else None,
+        textures=full_path(textures) if textures else None,
+        runs=runs,
+        seed=seed,
     )
     folder = out or results_of("rat", preset)
     with cluster_for(scheduler, jobs) as cluster:
@@ -263,7 +273,7 @@ def sweep_images(
     from biosfa.experiments.engine import changed
 
     folder = out or Path("results/sweep-images")
-    config = changed(experiment.ImagesSweepConfig(samples, images=images), seed=seed)
+    config = changed(experiment.ImagesSweepConfig(samples, images=full_path(images)), seed=seed)
     with cluster_for(scheduler, jobs) as cluster:
         best = experiment.sweep(config, folder, jobs=jobs, resume=resume, cluster=cluster)
     say(

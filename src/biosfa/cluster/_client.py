@@ -2,6 +2,7 @@
 
 import logging
 import re
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ CONNECT_SECONDS = 15  # to find a scheduler, and to find it again if the connect
 WORKER_SECONDS = 30  # until the first worker of a scheduler is there
 AHEAD = 2  # calls per thread of the cluster that wait for a free thread
 STUCK_SECONDS, STUCK_CHECKS = 45.0, 3  # how long to wait for workers that cannot work, and how often to look
+# Dask lets workers return memory to the system at once. With it, work on large arrays takes up to twice as long.
+WORKER_SETTINGS = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 VERSION = "__import__('biosfa').__version__"  # evaluated by workers, which may not have biosfa
 
 
@@ -67,7 +70,9 @@ class Cluster:
 
     def share(self, content: Any) -> Any:
         """Send something to the cluster once, to be an argument of many calls."""
-        return self._client.submit(_itself, content, pure=False)  # a worker that ends loses it: it is sent again
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return self._client.submit(_itself, content, pure=False)  # a worker that ends loses it: it is sent again
 
     def on_each_worker(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """Call a function on each worker, and return the results by the addresses of the workers."""
@@ -196,6 +201,7 @@ def connected(scheduler: str) -> Iterator[Cluster]:
                 yield from _checked(client)
             return
         with (
+            imported("dask.config", "dask").set(WORKER_SETTINGS),
             distributed.LocalCluster(
                 n_workers=int(local[1]) if local[1] else imported("distributed.system", "dask").CPU_COUNT,
                 threads_per_worker=1,

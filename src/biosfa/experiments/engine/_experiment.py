@@ -102,12 +102,13 @@ class Experiment(ABC, Generic[Config]):
         Outcome
         """
         begin = time.perf_counter()
-        inputs = self.inputs()  # errors in the inputs are reported before the folder is made
+        with threadpool_limits(1):  # sums must not depend on the number of threads
+            inputs = self.inputs()  # errors in the inputs are reported before the folder is made
         folder = RunFolder(out)
         with folder.alone(), fresh_inputs(cluster):
             folder.begin(self.name, self.config, resume=resume, **inputs)
             results: Results = {}
-            with threadpool_limits(1), folder.using_results():  # sums must not depend on the number of threads
+            with threadpool_limits(1), folder.using_results():
                 for stage in self.stages(folder):
                     results |= run_tasks(folder, stage(results), jobs=jobs, title=self.title(), cluster=cluster)
                 found, curves = self.summarize(results)
