@@ -12,7 +12,7 @@ import biosfa
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FOR_DEVELOPERS = ("test", "docs", "build")  # extras that users of the package do not install
+FOR_DEVELOPERS = ("test", "hosts", "docs", "build")  # extras that users of the package do not install
 # Modules that the tests may run without, so that the distribution they come from cannot be asked for.
 OPTIONAL = {"deeptime": "deeptime", "skimage": "scikit-image", "sksfa": "sklearn-sfa"}
 
