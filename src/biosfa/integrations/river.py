@@ -140,16 +140,16 @@ class SlowFeatureTransformer(MiniBatchTransformer):
 
         Features keep their signs, so that a model behind this one never sees them turn around.
         """
-        n_seen, before = self.estimator.n_samples_seen_, self._projection
-        new = n_seen - self._n_projected
-        if before is not None and (new == 0 or new < RENEWAL * min(n_seen, self.estimator.forget or np.inf)):
+        before, n_before = self._projection, self._n_projected
+        new = self.estimator.n_samples_seen_ - n_before
+        if before is not None and (new == 0 or new < RENEWAL * min(n_before, self.estimator.forget or np.inf)):
             return before
         projection = estimators.Projection.of(self.estimator)
         projection.mean = self.estimator.mean_
         if before is not None:
             turned = (projection.components * before.components).sum(axis=1) < 0.0
             projection.components = np.where(turned[:, None], -projection.components, projection.components)
-        self._projection, self._n_projected = projection, n_seen
+        self._projection, self._n_projected = projection, n_before + new
         return projection
 
 

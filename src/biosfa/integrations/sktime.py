@@ -11,14 +11,14 @@ from biosfa.extras import imported
 from biosfa.typing import BoolArray, IntArray
 
 BaseTransformer: Any = imported("sktime.transformations.base", "sktime").BaseTransformer
-pandas = imported("pandas", "sktime")
 
 
 class SlowFeatures(BaseTransformer):
     """Exact slow feature analysis (:class:`biosfa.SFA`) as a transformer of series in sktime.
 
     Each instance of a panel is an episode: no difference is taken from one instance to the next. The same holds for
-    gaps in the time index, that is steps longer than 1.5 times the usual one.
+    gaps in the time index, that is steps longer than 1.5 times the usual one. The methods are those of every
+    transformer of sktime: ``fit``, ``transform``, ``fit_transform`` and ``update``.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class SlowFeatures(BaseTransformer):
     def _transform(self, X: Any, y: object = None) -> Any:
         lengths = episode_lengths(self._starts(X))
         features = self.sfa_.transform(X.reset_index(drop=True), lengths=lengths)
-        return pandas.DataFrame(features, index=X.index, columns=self.sfa_.get_feature_names_out())
+        return type(X)(features, index=X.index, columns=self.sfa_.get_feature_names_out())
 
     def _starts(self, X: Any) -> BoolArray:
         """Return which rows begin an episode: the first rows of instances, and rows after a gap in time."""
