@@ -254,7 +254,7 @@ def test_the_graph_of_a_monitor_has_its_limits(normal):
             SFA(1, expansion=PolynomialFeatures(3, include_bias=False)),
             {},
             ValueError,
-            r"Features\(.*\) cannot .*: only",
+            r"PolynomialFeatures cannot .*, only .*'quadratic'",
         ),
     ],
     ids=lambda value: type(value).__name__,

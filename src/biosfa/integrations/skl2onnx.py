@@ -75,7 +75,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     part, precision = part_of(operator.raw_operator), _precision(operator)
     graph = Graph(precision, scope.get_unique_operator_name("biosfa") + "_")
     given = graph.cast(operator.inputs[0].full_name, precision)
-    rows = Rows.episode(graph, given, part.n_rows, part.shape)
+    nothing = np.full((part.n_rows - 1, *part.shape), np.nan)  # before the first row
+    rows = Rows.following(graph, nothing, given, part.n_rows - 1)
     graph.rename(part.compute(graph, rows), operator.outputs[0].full_name)
     for constant in graph.constants:
         container.add_initializer(constant.name, constant.data_type, None, constant)

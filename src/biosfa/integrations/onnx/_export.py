@@ -80,9 +80,12 @@ def to_onnx(model: Any, *, output: str = "features", stream: bool = False, dtype
         raise ValueError(f"dtype must be float32 or float64; got {dtype!r}")
     part = part_of(model, output)
     graph = Graph(precision)
-    rows = (Rows.stream if stream else Rows.samples)(graph, part.input, part.n_rows, part.shape)
+    if stream or part.n_rows == 1:
+        rows = Rows.stream(graph, part.input, part.n_rows, part.shape)
+    else:
+        rows = Rows.windowed(graph, part.n_rows, part.shape)
     graph.output(part.output, part.compute(graph, rows), ("n", part.width))
-    if stream and rows.past:
+    if rows.past and not rows.windows:
         graph.output(NEXT_STATE, rows.last(), (rows.past, *part.shape))
     return graph.model(type(model).__name__, __version__, _notes(model))
 

@@ -41,23 +41,23 @@ def quadratic(graph: Graph, values: Value, n_columns: int) -> Value:
 EXPANSIONS = {"quadratic": quadratic}
 
 
-def check_expansion(transformer: object) -> None:
-    """Raise ValueError if an expansion cannot be exported."""
-    if transformer is not None and name_of_expansion(transformer) not in EXPANSIONS:
-        raise ValueError(
-            f"the expansion {transformer!r} cannot be exported: only expansion=None and "
-            f"{', '.join(f'expansion={name!r}' for name in EXPANSIONS)} can"
-        )
-
-
 def expanded(graph: Graph, signal: SignalPath, rows: Rows, ago: int = 0) -> Value:
-    """Return the expanded signal of the rows ``ago`` rows before each: principal components, delays, expansion."""
-    check_expansion(signal.transformer)
+    """Return the expanded signal of the rows ``ago`` rows before each: principal components, delays, expansion.
+
+    Raises
+    ------
+    ValueError
+        If the expansion is none of this package.
+    """
     if signal.reduction is not None:
         rows = rows.replaced(linear(graph, rows.values, signal.reduction.mean, signal.reduction.components))
     delayed = rows.delayed(signal.n_delays, ago)
     if signal.transformer is None:
         return delayed
     name = name_of_expansion(signal.transformer)
-    assert name is not None
+    if name not in EXPANSIONS:
+        raise ValueError(
+            f"the expansion {type(signal.transformer).__name__} cannot be exported, only "
+            f"{', '.join(f'expansion={known!r}' for known in (None, *EXPANSIONS))}"
+        )
     return EXPANSIONS[name](graph, delayed, signal.n_delays * signal.n_reduced)

@@ -1,10 +1,9 @@
-"""The rows that a graph takes: samples, windows of samples, or a stream with a memory of its last rows."""
+"""The rows that a graph takes: windows of rows, or a stream with a memory of its last rows."""
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from biosfa.integrations.onnx._graph import NO_END, Graph, Value
+from biosfa.typing import FloatArray
 
 # Names of the memory of a stream: an input and an output.
 STATE, NEXT_STATE = "state", "next_state"
@@ -20,28 +19,22 @@ class Rows:
     windows: bool = False
 
     @classmethod
-    def samples(cls, graph: Graph, name: str, n_rows: int, shape: tuple[int, ...]) -> "Rows":
-        """Add the input of a graph whose outputs need ``n_rows`` rows each: samples, or windows of samples."""
-        if n_rows == 1:
-            return cls(graph, graph.input(name, ("n", *shape)))
+    def windowed(cls, graph: Graph, n_rows: int, shape: tuple[int, ...]) -> "Rows":
+        """Add an input of windows of ``n_rows`` rows, the oldest first."""
         return cls(graph, graph.input("window", ("n", n_rows, *shape)), n_rows - 1, windows=True)
 
     @classmethod
     def stream(cls, graph: Graph, name: str, n_rows: int, shape: tuple[int, ...]) -> "Rows":
-        """Add the inputs of a graph that is fed row by row, or chunk by chunk: rows, and the last rows before them."""
+        """Add an input of rows, and if an output needs ``n_rows`` > 1 of them, an input of the last rows before."""
         given = graph.input(name, ("n", *shape))
         if n_rows == 1:
             return cls(graph, given)
-        before = graph.input(STATE, (n_rows - 1, *shape))
-        return cls(graph, graph.node("Concat", before, given, axis=0), n_rows - 1)
+        return cls.following(graph, graph.input(STATE, (n_rows - 1, *shape)), given, n_rows - 1)
 
     @classmethod
-    def episode(cls, graph: Graph, given: Value, n_rows: int, shape: tuple[int, ...]) -> "Rows":
-        """Return the rows of a whole episode. There are none before the first."""
-        if n_rows == 1:
-            return cls(graph, given)
-        before = np.full((n_rows - 1, *shape), np.nan)
-        return cls(graph, graph.node("Concat", before, given, axis=0), n_rows - 1)
+    def following(cls, graph: Graph, before: Value | FloatArray, given: Value, past: int) -> "Rows":
+        """Return rows that follow ``past`` rows."""
+        return cls(graph, graph.node("Concat", before, given, axis=0) if past else given, past)
 
     def replaced(self, values: Value) -> "Rows":
         """Return other values for the same rows."""
