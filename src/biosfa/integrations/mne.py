@@ -12,7 +12,7 @@ from biosfa.extras import imported
 from biosfa.typing import Float64Array, IntArray
 from biosfa.wording import listed
 
-mne = imported("mne", "mne")
+mne = imported("mne", "mne", least="1.11")
 
 
 class SlowFeatures(TransformerMixin, BaseEstimator):

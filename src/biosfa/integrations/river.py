@@ -10,7 +10,7 @@ from biosfa.extras import imported
 from biosfa.typing import Float64Array
 from biosfa.wording import listed, shortened
 
-MiniBatchTransformer: Any = imported("river.base", "river").MiniBatchTransformer
+MiniBatchTransformer: Any = imported("river.base", "river", least="0.26").MiniBatchTransformer
 frames = imported("river.utils.dataframe", "river")
 
 # Share of the samples seen after which features use new weights. To measure scale and order of the features takes as

@@ -10,7 +10,7 @@ from biosfa.episodes import JUMP, episode_lengths
 from biosfa.extras import imported
 from biosfa.typing import BoolArray, IntArray
 
-BaseTransformer: Any = imported("sktime.transformations.base", "sktime").BaseTransformer
+BaseTransformer: Any = imported("sktime.transformations.base", "sktime", least="1.0").BaseTransformer
 
 
 class SlowFeatures(BaseTransformer):
