@@ -40,8 +40,8 @@ class Cluster:
         found = self._versions()
         if not found:
             raise ClusterError(
-                f"the scheduler has no workers: start some with: dask worker {self._client.scheduler.address}. Each needs "
-                "500 MB of memory to import biosfa"
+                f"the scheduler has no workers: start some with: dask worker {self._client.scheduler.address}. Each "
+                "needs 500 MB of memory to import biosfa"
             )
         wrong = [
             f"{worker} has {'no biosfa' if isinstance(version, Exception) else version}"
@@ -169,7 +169,7 @@ def connected(scheduler: str) -> Iterator[Cluster]:
             distributed.LocalCluster(
                 n_workers=int(local[1]) if local[1] else imported("distributed.system", "dask").CPU_COUNT,
                 threads_per_worker=1,
-                dashboard_address=None,
+                dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
             ) as workers,
             distributed.Client(workers, timeout=CONNECT_SECONDS, set_as_default=False) as client,
