@@ -2,13 +2,13 @@
 
 import re
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, requires, version
 from typing import Any
 
 from biosfa.exceptions import MissingExtraError
 
 
-def imported(module: str, extra: str, *, least: str | None = None) -> Any:
+def imported(module: str, extra: str) -> Any:
     """Import a module of an optional library.
 
     Parameters
@@ -17,8 +17,6 @@ def imported(module: str, extra: str, *, least: str | None = None) -> Any:
         Name of the module.
     extra : str
         Name of the extra of this package that installs it.
-    least : str, optional
-        The oldest version that will do, if the library is named as its distribution is.
 
     Returns
     -------
@@ -27,7 +25,7 @@ def imported(module: str, extra: str, *, least: str | None = None) -> Any:
     Raises
     ------
     MissingExtraError
-        If it is not installed, or too old.
+        If it is not installed, or older than the extra asks for.
 
     Examples
     --------
@@ -38,16 +36,29 @@ def imported(module: str, extra: str, *, least: str | None = None) -> Any:
     biosfa.exceptions.MissingExtraError: this needs no_such_library: pip install "biosfa[dask]"
     """
     library = module.partition(".")[0]
-    advice = f'pip install "biosfa[{extra}]"'
+    _check_version(library, extra)
     try:
-        found = import_module(module)
+        return import_module(module)
     except ModuleNotFoundError:
-        raise MissingExtraError(f"this needs {library}: {advice}") from None
-    if least is not None and _numbers(version(library)) < _numbers(least):
-        raise MissingExtraError(f"this needs {library} {least} or later, but {version(library)} is installed: {advice}")
-    return found
+        message = f'this needs {library}: pip install "biosfa[{extra}]"'
+        raise MissingExtraError(message, name=library) from None
 
 
-def _numbers(text: str) -> list[int]:
-    """Return the first two numbers of a version."""
-    return [int(number) for number in re.findall(r"\d+", text)[:2]]
+def _check_version(library: str, extra: str) -> None:
+    """Raise MissingExtraError if an installed library is older than the metadata of this package ask for."""
+    try:
+        found, requirements = version(library), requires("biosfa") or []
+    except PackageNotFoundError:  # nothing to compare: the import says what is missing
+        return
+    for requirement in requirements:
+        asked = re.match(rf"{library}>=([\d.]+) *; *extra == .{extra}.$", requirement)
+        if asked and _numbers(found) < _numbers(asked[1]):
+            raise MissingExtraError(
+                f'this needs {library} {asked[1]} or later, but {found} is installed: pip install "biosfa[{extra}]"',
+                name=library,
+            )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers that a version begins with."""
+    return tuple(int(number) for number in re.findall(r"\d+", re.match(r"[\d.]*", version)[0]))  # type: ignore[index]
