@@ -28,6 +28,7 @@ TABLES = {
         arena.summary,
     ),
     "arena-mixture": Table("All learners on three slow sources", ("compare-mixture",), arena.mixture),
+    "arena-images": Table("All learners on moving images", ("compare-images-small",), arena.images),
     "arena-scaling": Table("Cost per sample against columns", ("compare-mixture",), arena.scaling),
     "chaotic-errors": Table(
         "Error of the paper's networks on the driven logistic map, median of 10 runs",
