@@ -2,13 +2,13 @@
 
 import re
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from biosfa.exceptions import MissingExtraError
 
 
-def imported(module: str, extra: str) -> Any:
+def imported(module: str, extra: str, *, least: str | None = None) -> Any:
     """Import a module of an optional library.
 
     Parameters
@@ -17,6 +17,8 @@ def imported(module: str, extra: str) -> Any:
         Name of the module.
     extra : str
         Name of the extra of this package that installs it.
+    least : str, optional
+        The oldest version that will do, if the library is named as its distribution is.
 
     Returns
     -------
@@ -25,7 +27,7 @@ def imported(module: str, extra: str) -> Any:
     Raises
     ------
     MissingExtraError
-        If it is not installed, or older than the extra asks for.
+        If it is not installed, or too old.
 
     Examples
     --------
@@ -36,29 +38,26 @@ def imported(module: str, extra: str) -> Any:
     biosfa.exceptions.MissingExtraError: this needs no_such_library: pip install "biosfa[dask]"
     """
     library = module.partition(".")[0]
-    _check_version(library, extra)
+    advice = f'pip install "biosfa[{extra}]"'
     try:
-        return import_module(module)
+        import_module(library)
+        found = None if least is None else _version(library)
+        if least is not None and found is not None and _numbers(found) < _numbers(least):
+            message = f"this needs {library} {least} or later, but {found} is installed: {advice}"
+            raise MissingExtraError(message, name=library)
+        return import_module(module)  # last, because an old version may not have it
     except ModuleNotFoundError:
-        message = f'this needs {library}: pip install "biosfa[{extra}]"'
-        raise MissingExtraError(message, name=library) from None
+        raise MissingExtraError(f"this needs {library}: {advice}", name=library) from None
 
 
-def _check_version(library: str, extra: str) -> None:
-    """Raise MissingExtraError if an installed library is older than the metadata of this package ask for."""
+def _version(library: str) -> str | None:
+    """Return the version of a library; None if no distribution has its name."""
     try:
-        found, requirements = version(library), requires("biosfa") or []
-    except PackageNotFoundError:  # nothing to compare: the import says what is missing
-        return
-    for requirement in requirements:
-        asked = re.match(rf"{library}>=([\d.]+) *; *extra == .{extra}.$", requirement)
-        if asked and _numbers(found) < _numbers(asked[1]):
-            raise MissingExtraError(
-                f'this needs {library} {asked[1]} or later, but {found} is installed: pip install "biosfa[{extra}]"',
-                name=library,
-            )
+        return version(library)
+    except PackageNotFoundError:
+        return None
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers that a version begins with."""
-    return tuple(int(number) for number in re.findall(r"\d+", re.match(r"[\d.]*", version)[0]))  # type: ignore[index]
+def _numbers(text: str) -> list[int]:
+    """Return the first two numbers of a version."""
+    return [int(number) for number in re.findall(r"\d+", text)[:2]]

@@ -305,7 +305,6 @@ def test_a_host_that_is_missing_or_old_names_the_extra(training, monkeypatch):
     sfa = SFA(1).fit(training)
     with monkeypatch.context() as patch:
         patch.setattr(extras, "version", lambda library: "1.9.0")
-        patch.setattr(extras, "requires", lambda package: ['onnx>=1.17; extra == "onnx"'])
         with pytest.raises(MissingExtraError) as caught:
             to_onnx(sfa)
     assert str(caught.value) == 'this needs onnx 1.17 or later, but 1.9.0 is installed: pip install "biosfa[onnx]"'

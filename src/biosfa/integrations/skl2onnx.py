@@ -42,7 +42,7 @@ def register() -> None:
     >>> register()
     >>> graph = skl2onnx.to_onnx(pipeline, X[:1])
     """
-    skl2onnx = imported("skl2onnx", "skl2onnx")
+    skl2onnx = imported("skl2onnx", "skl2onnx", least="1.18")
     for kind in _transformers():
         skl2onnx.update_registered_converter(kind, f"Biosfa{kind.__name__}", _describe_output, _convert)
 

@@ -40,7 +40,7 @@ class Graph:
     """
 
     def __init__(self, dtype: DType, prefix: str = "") -> None:
-        self.onnx = imported("onnx", "onnx")
+        self.onnx = imported("onnx", "onnx", least="1.17")
         self.dtype = dtype
         self.constants: list[Any] = []
         self.nodes: list[Any] = []
