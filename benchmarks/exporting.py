@@ -102,7 +102,7 @@ def precision() -> Rows:
                     worst[dtype] = max(worst[dtype], float(np.nanmax(error)))
         for dtype, limit in LIMITS.items():
             name = f"{what} in {dtype.__name__}: largest difference, in standard deviations"
-            rows.append((name, f"< {limit:.0e}", f"{worst[dtype]:.0e}", worst[dtype] < limit))
+            rows.append((name, f"< {short(limit)}", short(worst[dtype]), worst[dtype] < limit))
     return rows
 
 
@@ -115,6 +115,11 @@ def speed() -> Rows:
         taken = seconds(lambda run=run: answered(run, X, 1)) / len(X)
         rows.append((f"{name} of {COLUMNS} columns: time per row, row by row", "", f"{1e6 * taken:.0f} µs", True))
     return rows
+
+
+def short(number: float) -> str:
+    """A small number with one digit."""
+    return f"{number:.0e}".replace("e-0", "e-") if number else "0"
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -139,7 +144,7 @@ def hierarchy() -> Rows:
     ours, theirs = seconds(lambda: network.transform(frames)), seconds(lambda: answered(run, pixels, BATCH))
     units = place_units(seen, run)
     return [
-        ("the rat's hierarchy: largest difference, in standard deviations", "< 1e-03", f"{error:.0e}", error < 1e-3),
+        ("the rat's hierarchy: largest difference, in standard deviations", "< 1e-3", short(error), error < 1e-3),
         (
             "the rat's hierarchy: time per frame in ONNX Runtime, and in `transform`",
             "≤ 2 ×",

@@ -17,17 +17,17 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(monkeypatch):
         extras.imported("h5py.part", "hdf5", least="1000")
 
 
-@pytest.mark.parametrize("version", ["2.99", "3.9.1", "3.2.dev1"])
+@pytest.mark.parametrize("version", ["2.99", "3.9.1", "3.2.dev1", "3.11", "3.11.0"])
 def test_a_library_that_is_too_old_is_named_with_the_version_needed(monkeypatch, version):
     monkeypatch.setattr(extras, "version", lambda name: version)
-    message = rf'this needs h5py 3\.11 or later, but {version} is installed: pip install "biosfa\[hdf5\]"'
+    message = rf'this needs h5py 3\.11\.1 or later, but {version} is installed: pip install "biosfa\[hdf5\]"'
     for module in ("h5py", "h5py.no_such_part"):
         with pytest.raises(MissingExtraError, match=message) as caught:
-            extras.imported(module, "hdf5", least="3.11")
+            extras.imported(module, "hdf5", least="3.11.1")
         assert caught.value.name == "h5py"
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.11.0rc1", "3.12.1", "4.0"])
+@pytest.mark.parametrize("version", ["3.11.1", "3.11.2rc1", "3.12", "4.0"])
 def test_a_library_that_is_new_enough_is_imported(monkeypatch, version):
     monkeypatch.setattr(extras, "version", lambda name: version)
-    assert extras.imported("h5py", "hdf5", least="3.11").__name__ == "h5py"
+    assert extras.imported("h5py", "hdf5", least="3.11.1").__name__ == "h5py"

@@ -59,5 +59,5 @@ def _version(library: str) -> str | None:
 
 
 def _numbers(text: str) -> list[int]:
-    """Return the first two numbers of a version."""
-    return [int(number) for number in re.findall(r"\d+", text)[:2]]
+    """Return the first three numbers of a version."""
+    return [int(number) for number in re.findall(r"\d+", text)[:3]]

@@ -25,11 +25,12 @@ from biosfa import (
     OfflineBioSFA,
     OnlineSFA,
     QuadraticExpansion,
+    extras,
     registry,
 )
 from biosfa.exceptions import MissingExtraError
 from biosfa.hierarchy import Layer
-from biosfa.integrations.onnx import _graph, to_onnx
+from biosfa.integrations.onnx import to_onnx
 from biosfa.integrations.onnx._maps import EXPANSIONS
 from biosfa.kernels.local import RULES
 from biosfa.monitoring import SlowFeatureMonitor
@@ -301,12 +302,15 @@ def test_the_command_says_what_is_wrong_in_one_line(command, training, tmp_path)
 
 
 def test_a_host_that_is_missing_or_old_names_the_extra(training, monkeypatch):
-    monkeypatch.setattr(_graph, "LEAST_ONNX", "1000.0")
-    with pytest.raises(MissingExtraError, match=r"needs onnx 1000.0 or later, but .*: pip install \"biosfa\[onnx\]\""):
-        to_onnx(SFA(1).fit(training))
+    sfa = SFA(1).fit(training)
+    with monkeypatch.context() as patch:
+        patch.setattr(extras, "version", lambda library: "1.9.0")
+        with pytest.raises(MissingExtraError) as caught:
+            to_onnx(sfa)
+    assert str(caught.value) == 'this needs onnx 1.17 or later, but 1.9.0 is installed: pip install "biosfa[onnx]"'
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingExtraError, match=r"this needs onnx: pip install \"biosfa\[onnx\]\""):
-        to_onnx(SFA(1).fit(training))
+    with pytest.raises(MissingExtraError, match=r'this needs onnx: pip install "biosfa\[onnx\]"'):
+        to_onnx(sfa)
 
 
 def test_the_host_is_imported_when_it_is_used():

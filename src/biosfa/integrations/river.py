@@ -10,7 +10,7 @@ from biosfa.extras import imported
 from biosfa.typing import Float64Array
 from biosfa.wording import listed, shortened
 
-MiniBatchTransformer: Any = imported("river.base", "river", least="0.26").MiniBatchTransformer
+MiniBatchTransformer: Any = imported("river.base", "river", least="0.26.1").MiniBatchTransformer
 frames = imported("river.utils.dataframe", "river")
 
 # Share of the samples seen after which features use new weights. To measure scale and order of the features takes as
@@ -18,7 +18,7 @@ frames = imported("river.utils.dataframe", "river")
 RENEWAL = 1 / 64
 
 
-class SlowFeatureTransformer(MiniBatchTransformer):
+class _Transformer(MiniBatchTransformer):
     """Base class of the transformers: an online learner behind the methods of river.
 
     Parameters
@@ -153,7 +153,7 @@ class SlowFeatureTransformer(MiniBatchTransformer):
         return projection
 
 
-class OnlineSFA(SlowFeatureTransformer):
+class OnlineSFA(_Transformer):
     """:class:`biosfa.OnlineSFA` as a transformer of river: slow features of a stream, by the natural gradient.
 
     Parameters
@@ -185,7 +185,7 @@ class OnlineSFA(SlowFeatureTransformer):
     _learner = estimators.OnlineSFA
 
 
-class LocalSFA(SlowFeatureTransformer):
+class LocalSFA(_Transformer):
     """:class:`biosfa.LocalSFA` as a transformer of river: slow features of a stream, by local rules.
 
     Parameters
@@ -216,7 +216,7 @@ class LocalSFA(SlowFeatureTransformer):
     _learner = estimators.LocalSFA
 
 
-class BioSFA(SlowFeatureTransformer):
+class BioSFA(_Transformer):
     """:class:`biosfa.BioSFA` as a transformer of river: slow features of a stream, by the paper's network.
 
     Parameters

@@ -32,15 +32,15 @@ def register() -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> import skl2onnx  # doctest: +SKIP
+    >>> import skl2onnx
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> from biosfa import SFA
     >>> from biosfa.integrations.skl2onnx import register
     >>> X = np.random.default_rng(0).standard_normal((1000, 5)).cumsum(axis=0).astype(np.float32)
     >>> pipeline = make_pipeline(StandardScaler(), SFA(2)).fit(X)
-    >>> register()  # doctest: +SKIP
-    >>> graph = skl2onnx.to_onnx(pipeline, X[:1])  # doctest: +SKIP
+    >>> register()
+    >>> graph = skl2onnx.to_onnx(pipeline, X[:1])
     """
     skl2onnx = imported("skl2onnx", "skl2onnx", least="1.18")
     for kind in _transformers():

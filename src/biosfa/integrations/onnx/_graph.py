@@ -10,7 +10,6 @@ from biosfa.typing import FloatArray
 
 # Old versions, so that old runtimes can read the file. Later opsets do not change the operators that are used here.
 OPSET, IR_VERSION = 17, 8
-LEAST_ONNX = "1.17"
 NO_END = np.iinfo(np.int64).max  # the end of a slice that has no end
 
 DType: TypeAlias = np.dtype[Any]
@@ -41,7 +40,7 @@ class Graph:
     """
 
     def __init__(self, dtype: DType, prefix: str = "") -> None:
-        self.onnx = imported("onnx", "onnx", least=LEAST_ONNX)
+        self.onnx = imported("onnx", "onnx", least="1.17")
         self.dtype = dtype
         self.constants: list[Any] = []
         self.nodes: list[Any] = []
