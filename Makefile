@@ -1,16 +1,22 @@
-# Everything runs in .venv, which these commands create; all they need is Python (3.11 or later) and make.
+# Everything runs in .venv, which these commands create; all they need is Python (3.11 or later) and make. Only
+# test-integrations has an environment of its own, because other libraries limit the versions of what they share with us.
 PYTHON ?= python3
 VENV := .venv
+HOSTS := .venv-integrations
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint coverage docs numbers measure build clean
-.PHONY: bench bench-health bench-convergence bench-monitoring bench-choosing bench-recordings bench-crashes fuzz soak
+.PHONY: demo test test-integrations lint coverage docs numbers measure build clean
+.PHONY: bench bench-health bench-convergence bench-monitoring bench-choosing bench-exporting bench-recordings bench-crashes fuzz soak
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
 
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest
+
+test-integrations: BIN := $(HOSTS)/bin
+test-integrations: $(HOSTS)/.installed
+	$(BIN)/python -m pytest tests/integrations src/biosfa/integrations "tests/integration/test_docs.py::test_the_examples_of_a_page_run_one_after_the_other[ecosystem.md]"
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -58,6 +64,9 @@ bench-monitoring: $(VENV)/.installed
 bench-choosing: $(VENV)/.installed
 	$(BIN)/python benchmarks/choosing.py
 
+bench-exporting: $(VENV)/.installed-onnx
+	$(BIN)/python benchmarks/exporting.py
+
 bench-recordings: $(VENV)/.installed
 	$(BIN)/python benchmarks/recordings.py
 
@@ -72,7 +81,7 @@ soak: $(VENV)/.installed
 	$(BIN)/python benchmarks/soak.py $(OPTIONS)
 
 clean:
-	rm -rf $(VENV) .nox .coverage* build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(HOSTS) .nox .coverage* build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find docs -name generated -type d -prune -exec rm -rf {} +
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -85,4 +94,9 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	touch $@
+
+$(HOSTS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(HOSTS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[hosts]"
 	touch $@

@@ -44,6 +44,12 @@ def test(session: nox.Session) -> None:
 
 
 @nox.session
+def integrations(session: nox.Session) -> None:
+    """Run the tests of the adapters, with the libraries that they are for."""
+    run(session, "test-integrations", "hosts")
+
+
+@nox.session
 def coverage(session: nox.Session) -> None:
     """Run the tests, and report which lines and branches they reach."""
     run(session, "coverage", "test")

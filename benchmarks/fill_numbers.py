@@ -28,7 +28,8 @@ def table(name: str) -> str:
     result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     rows = [result["columns"], ["---"] * len(result["columns"]), *result["rows"]]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    commands = " and ".join(f"`{command}`" for command in result["commands"])
+    *others, last = (f"`{command}`" for command in result["commands"])
+    commands = f"{', '.join(others)} and {last}" if others else last
     origin = f"{commands}, commit {result['commit']}, {result['machine']}"
     return "\n".join([*lines, "", f"<small>Measured by {origin}.</small>"])
 

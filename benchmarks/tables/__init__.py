@@ -28,6 +28,7 @@ TABLES = {
         arena.summary,
     ),
     "arena-mixture": Table("All learners on three slow sources", ("compare-mixture",), arena.mixture),
+    "arena-images": Table("All learners on moving images", ("compare-images-small",), arena.images),
     "arena-scaling": Table("Cost per sample against columns", ("compare-mixture",), arena.scaling),
     "chaotic-errors": Table(
         "Error of the paper's networks on the driven logistic map, median of 10 runs",
@@ -65,8 +66,9 @@ TABLES = {
         "Limits, verdicts and contributions of a monitor on simulated data", ("monitoring",), programs.monitoring
     ),
     "choosing": Table(
-        "Intervals, chance and the recommended number of features on simulated data", ("choosing",), programs.choosing
+        "Intervals, chance and the recommended number of features on simulated data", ("choosing",), programs.targets
     ),
+    "exporting": Table("Exported models in ONNX Runtime, one thread", ("exporting",), programs.targets),
     "soak": Table("Memory, time per sample and error on an endless stream", ("soak",), programs.soak),
     "speed": Table("Cost per sample, one thread", ("bench",), programs.speed),
     "speed-summary": Table("Cost per sample, one thread, in short", ("bench",), programs.speed_summary),

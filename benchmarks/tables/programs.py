@@ -101,9 +101,10 @@ def monitoring(results: Mapping[str, Results]) -> list[list[str]]:
     return rows
 
 
-def choosing(results: Mapping[str, Results]) -> list[list[str]]:
-    """What choosing was asked to reach, and what it has reached."""
-    found = _figures(results, "choosing")
+def targets(results: Mapping[str, Results]) -> list[list[str]]:
+    """What the only program was asked to reach, and what it has reached."""
+    (source,) = results
+    found = _figures(results, source)
     return [["", "asked", "seen"], *([row["target"], row["asked"] or "–", row["seen"]] for row in found)]
 
 

@@ -98,6 +98,14 @@ def test_one_sample_at_a_time_is_the_same(learner):
 
 
 @pytest.mark.parametrize("learner", [BioSFA(2), OnlineSFA(2), LocalSFA(2)], ids=str)
+def test_features_are_zero_before_the_first_pair_of_samples(learner):
+    x = np.array([1.0, 2.0, 3.0])
+    for expansion in (None, "quadratic"):
+        net = clone(learner).set_params(expansion=expansion).learn_one(x)
+        np.testing.assert_array_equal(net.transform_one(x), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("learner", [BioSFA(2), OnlineSFA(2), LocalSFA(2)], ids=str)
 def test_a_counter_and_what_is_constant_within_episodes_are_named(learner):
     X = slow_mixture(6000, seed=3)[1]
     n = len(X)

@@ -12,7 +12,7 @@ import biosfa
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FOR_DEVELOPERS = ("test", "docs", "build")  # extras that users of the package do not install
+FOR_DEVELOPERS = ("test", "hosts", "docs", "build")  # extras that users of the package do not install
 # Modules that the tests may run without, so that the distribution they come from cannot be asked for.
 OPTIONAL = {"deeptime": "deeptime", "skimage": "scikit-image", "sksfa": "sklearn-sfa"}
 
@@ -50,6 +50,21 @@ def test_every_import_is_a_declared_dependency():
         if not declared & {normalised(name) for name in names}:
             undeclared.append(f"{place} imports {module}")
     assert undeclared == []
+
+
+def test_the_versions_that_the_code_asks_for_are_those_of_the_extras():
+    asked = []
+    for file in sorted((ROOT / "src").rglob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        constants = {ast.unparse(node.targets[0]): node.value for node in tree.body if isinstance(node, ast.Assign)}
+        for node in ast.walk(tree):
+            least = [word.value for word in getattr(node, "keywords", []) if word.arg == "least"]
+            if least and ast.unparse(node.func) == "imported":
+                module, extra = (argument.value for argument in node.args)
+                asked.append((extra, module.partition(".")[0], constants.get(ast.unparse(least[0]), least[0]).value))
+    assert asked
+    for extra, library, least in asked:
+        assert f"{library}>={least}" in PROJECT["optional-dependencies"][extra]
 
 
 def test_the_version_is_the_same_everywhere():

@@ -109,9 +109,10 @@ def options(
     """Read the options that come before the command."""
 
 
-from biosfa.cli import _choose, _compare, _experiments, _monitor, _recordings  # noqa: E402
+from biosfa.cli import _choose, _compare, _experiments, _export, _monitor, _recordings  # noqa: E402
 
 _recordings.add_to(app)
+_export.add_to(app)
 _choose.add_to(app)
 _monitor.add_to(app)
 _experiments.add_to(app)

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -45,28 +46,31 @@ class Cluster:
         ClusterError
             If there is no worker, or if one has another version.
         """
-        try:
-            self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
-        except TimeoutError:
+        found = self._versions()
+        if not found:
             raise ClusterError(
-                f"the scheduler has no workers: start some with: dask worker {self._client.scheduler.address}"
-            ) from None
-        try:
-            found = self._client.run(eval, VERSION, on_error="return")
-        except OSError as error:
-            raise ClusterError(
-                "a worker ended while it imported biosfa: it needs more memory, 500 MB at least"
-            ) from error
-        wrong = {
-            f"{worker} has {'no biosfa' if isinstance(version, Exception) else version}"
-            for worker, version in found.items()
-            if version != __version__
-        }
-        if wrong:
-            raise ClusterError(
-                f"all workers need biosfa {__version__}, as here, but {listed(sorted(wrong))}: install it there"
+                f"the scheduler has no workers: start some with: dask worker {self._client.scheduler.address}. Each "
+                "needs 500 MB of memory to import biosfa"
             )
+        wrong = [
+            f"{worker} has {'no biosfa' if isinstance(version, Exception) else version}"
+            for worker, version in sorted(found.items())
+            if version != __version__
+        ]
+        if wrong:
+            raise ClusterError(f"all workers need biosfa {__version__}, as here, but {listed(wrong)}: install it there")
         self.n_threads = sum(self._client.nthreads().values())
+
+    def _versions(self) -> dict[str, Any]:
+        """Wait for workers, and return what each says is its version of biosfa: a string, or an error."""
+        deadline = time.monotonic() + WORKER_SECONDS
+        while time.monotonic() < deadline:
+            found = self._client.run(eval, VERSION, on_error="return") if self._client.nthreads() else {}
+            there = {worker: said for worker, said in found.items() if not isinstance(said, OSError)}  # others are gone
+            if there:
+                return there
+            time.sleep(0.2)
+        return {}
 
     def share(self, content: Any) -> Any:
         """Send something to the cluster once, to be an argument of many calls."""
@@ -205,7 +209,7 @@ def connected(scheduler: str) -> Iterator[Cluster]:
             distributed.LocalCluster(
                 n_workers=int(local[1]) if local[1] else imported("distributed.system", "dask").CPU_COUNT,
                 threads_per_worker=1,
-                dashboard_address=None,
+                dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
             ) as workers,
             distributed.Client(workers, timeout=CONNECT_SECONDS, set_as_default=False) as client,

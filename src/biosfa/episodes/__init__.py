@@ -8,9 +8,10 @@ from biosfa.episodes._starts import (
     rows_with_nan,
     without_missing,
 )
-from biosfa.episodes._times import Times, in_numbers, last_time, read_times, steps_of, steps_within
+from biosfa.episodes._times import JUMP, Times, in_numbers, last_time, read_times, steps_of, steps_within
 
 __all__ = [
+    "JUMP",
     "Times",
     "Unbroken",
     "episode_lengths",

@@ -12,6 +12,7 @@ from biosfa.wording import shortened
 
 Times = np.ndarray[Any, Any]  # of type int64, float64, datetime64[ns] or timedelta64[ns]
 NANOSECOND = 1e-9
+JUMP = 1.5  # a step in time that is longer than this multiple of the usual step is a gap
 
 
 def read_times(time: np.ndarray[Any, Any]) -> Times:

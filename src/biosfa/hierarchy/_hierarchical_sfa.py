@@ -202,11 +202,7 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 f"frames have the shape {frames.shape[1:]}, but the hierarchy was trained on {self.shape_in_}"
             )
         maps: FrameSource = Pixels(frames, self.pixel_mean_, self.pixel_scale_)
-        if len(self.history_) < len(self.layers):
-            raise ValueError(
-                f"only {len(self.history_)} of {len(self.layers)} layers are trained: call fit with the same checkpoint"
-            )
-        for layer, steps in zip(self.layers, self.steps_, strict=True):
+        for layer, steps in trained_layers(self):
             maps = Maps(layer, *steps, maps)
         features = np.empty((frames.shape[0], int(np.prod(maps.shape[1:]))), np.float32)
         for chunk in chunks(maps):
@@ -372,3 +368,19 @@ class HierarchicalSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if not isinstance(loaded, HierarchicalSFA):
             raise ModelFileError(f"{checkpoint.path} holds {kept.model.kind}, not {type(self).__name__}")
         self.history_ = loaded.history_
+
+
+def trained_layers(network: HierarchicalSFA) -> list[tuple[Layer, tuple[Step, Step]]]:
+    """Return the layers of a hierarchy with their steps.
+
+    Raises
+    ------
+    ValueError
+        If not all of them are trained.
+    """
+    if len(network.history_) < len(network.layers):
+        raise ValueError(
+            f"only {len(network.history_)} of {len(network.layers)} layers are trained: call fit with the same "
+            "checkpoint"
+        )
+    return list(zip(network.layers, network.steps_, strict=True))

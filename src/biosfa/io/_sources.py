@@ -51,7 +51,7 @@ def _in_order(file: Path) -> list[tuple[int, str] | str]:
 
 def size_of(source: str | os.PathLike[str] | Table) -> int:
     if isinstance(source, Table):
-        return 8 * (source.n_rows or 0) * len(source.columns)
+        return 8 * (source.n_rows or 1) * len(source.columns)
     return sum(file.stat().st_size for file in files_of(source))
 
 

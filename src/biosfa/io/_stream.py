@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.episodes import (
+    JUMP,
     in_numbers,
     last_time,
     read_times,
@@ -32,7 +33,6 @@ from biosfa.wording import listed, quoted
 
 CHUNK_BYTES = 2**23
 CHUNK_ROWS = 64  # at least, however many columns there are
-JUMP = 1.5  # a step in time that is longer than this multiple of the usual step is a gap
 
 
 @dataclass(frozen=True)

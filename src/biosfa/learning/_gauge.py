@@ -156,7 +156,10 @@ class Gauge:
 
     def expanded(self, expand: Expand) -> Float64Array:
         """Return the pairs, expanded and centred: the first samples of all pairs, then the second ones."""
-        centred: Float64Array = expand(self.pairs.recent(self.network.n_updates)) - self.network.mean
+        recent = self.pairs.recent(self.network.n_updates)
+        if not len(recent):
+            return np.empty((0, self.network.n_features))
+        centred: Float64Array = expand(recent) - self.network.mean
         return centred
 
 

@@ -20,8 +20,7 @@ class Attribution:
     def shares(self, normal: Normal, read: Read) -> Float64Array:
         """Return the shares (rows, charts, columns). That of a constant column that has moved is infinite."""
         if self._known is None or self._known[0] is not normal:
-            components = self._projection.components
-            turned = components if normal.turn is None else normal.turn @ components
+            turned = normal.turned(self._projection.components)
             weights = normal.charts.weights()
             self._known = normal, Contributions(weights, *by_input_column(self._projection.signal, turned))
         now = normal.apply(read.features.now)

@@ -31,3 +31,9 @@ class Fitted(BaseEstimator):
         if not parts:
             raise ValueError("the input has no rows")
         return Read.joined(parts)
+
+
+def normal_of(monitor: Fitted) -> Normal:
+    """Return what is normal at present for a fitted monitor."""
+    check_is_fitted(monitor)
+    return monitor._normal

@@ -58,6 +58,10 @@ class Normal:
         """Return the present features from those of the model."""
         return Y if self.turn is None or self.level is None else (Y - self.level) @ self.turn.T
 
+    def turned(self, components: Float64Array) -> Float64Array:
+        """Return the directions of the present features from those of the model's."""
+        return components if self.turn is None else self.turn @ components
+
     def deviations(self, Y: Float64Array) -> Float64Array:
         """Return how far the columns are from their level, in standard deviations, from features of the model.
 

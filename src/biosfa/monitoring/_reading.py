@@ -11,7 +11,7 @@ from biosfa.monitoring._detectors import Detector, Features
 from biosfa.monitoring._normal import Normal
 from biosfa.typing import Float64Array, FloatArray, IntArray
 
-SAME = 1e-9  # relative difference of values that are the same
+SAME_VALUE = 1e-9  # relative difference of values that are the same
 NO_ROWS = np.empty(0, np.int64)
 
 
@@ -27,7 +27,7 @@ class Moved(NamedTuple):
         if not constants:
             return cls(NO_ROWS, NO_ROWS)
         columns, values = np.array(list(constants)), np.array(list(constants.values())).astype(held.dtype)
-        rows, which = np.nonzero(np.abs(held - values) > SAME * np.abs(values))
+        rows, which = np.nonzero(np.abs(held - values) > SAME_VALUE * np.abs(values))
         return cls(rows, columns[which])
 
 
@@ -78,7 +78,7 @@ def constants_of(held: FloatArray, constants: dict[int, float]) -> dict[int, flo
     return {
         column: as_decimal(values[0])
         for column, values in zip(constants, held.T, strict=True)
-        if np.all(np.abs(values - values[0]) <= SAME * np.abs(values[0]))
+        if np.all(np.abs(values - values[0]) <= SAME_VALUE * np.abs(values[0]))
     }
 
 

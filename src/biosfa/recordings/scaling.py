@@ -35,9 +35,14 @@ def check_workers(cluster: Cluster, options: StreamOptions, inputs: list[str], s
             continue
         if isinstance(seen, str):
             raise InputError(f"the worker {worker} cannot read the input: {seen}. All workers must see the same files")
-        sizes = {str(file): (size, other) for file, size, other in zip(stream.files(), mine[0], seen[0], strict=False)}
-        wrong = [file for file, (size, other) in sizes.items() if size != other]
-        what = f"other columns, {listed(seen[1])}" if not wrong else f"another file at {listed(wrong)}"
+        (sizes, names), (other_sizes, other_names) = mine, seen
+        changed = [size != other for size, other in zip(sizes, other_sizes, strict=False)]
+        wrong = [file.name for file, differs in zip(stream.files(), changed, strict=False) if differs]
+        what = (
+            f"another file than {listed(wrong)}" if wrong else f"the columns {listed(other_names)}, not {listed(names)}"
+        )
+        if len(sizes) != len(other_sizes):
+            what = f"{len(other_sizes)} files, not {len(sizes)}"
         raise InputError(f"the worker {worker} sees {what}: all workers must see the same files as this machine")
 
 

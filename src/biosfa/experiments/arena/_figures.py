@@ -40,7 +40,7 @@ def draw_errors(folder: Path, curves: Arrays, found: dict[str, Any], timings: di
             hollow = {"color": COLORS[EXACT], "ms": 6, "mfc": "none"}
             by_time.plot(seconds["median"], 0.0 if none else error, MARKERS[name], label=label, **hollow, **place)
         for axes, unit in ((by_samples, "samples"), (by_time, "seconds of learning, one core")):
-            axes.axhline(CLOSE, color="0.75", lw=1, ls=":")
+            axes.axhline(CLOSE, color="0.75", lw=1, ls=":", zorder=0)
             axes.set(xscale="log", yscale="log", xlabel=unit)
         by_samples.set(ylabel="relative error of the slowness")
         drawn.legend(*by_time.get_legend_handles_labels(), loc="outside right upper")
@@ -48,22 +48,24 @@ def draw_errors(folder: Path, curves: Arrays, found: dict[str, Any], timings: di
 
 
 def draw_scaling(folder: Path, scaling: dict[str, Any]) -> None:
-    """Draw time and memory against the number of columns, with the exponents that fit them."""
+    """Draw time and memory against the number of columns, with the exponents that fit the times."""
     with figure(10.5, 4.2) as drawn:
         time, memory = drawn.subplots(1, 2)
-        for name, own in scaling.items():
+        for i, (name, own) in enumerate(scaling.items()):
+            scaled = SCALED[name]
             style = {
-                "color": COLORS[SCALED[name].learner],
+                "color": COLORS[scaled.learner],
                 "ls": "-" if name in CONTESTANTS else "--",
                 "ms": 3,
                 "lw": 1.3,
+                "zorder": 3 - i / len(scaling),  # if lines coincide, the first learner is on top
             }
-            label = f"{own['label']}: {own['exponent_of_time']:.2f}, {own['exponent_of_memory']:.2f}"
+            label = own["label"] + (f", m^{own['exponent_of_time']:.2f}" if scaled.one_method else "")
             time.plot(own["columns"], np.array(own["seconds_a_sample"]) * 1e6, "o", label=label, **style)
             memory.plot(own["columns"], np.array(own["bytes"]) / 1e6, "o", **style)
         time.set(ylabel="µs per sample")
         memory.set(ylabel="MB kept between two samples")
         for axes in (time, memory):
             axes.set(xscale="log", yscale="log", xlabel=f"columns m ({N_COMPONENTS} features, white noise)")
-        drawn.legend(loc="outside right upper", title="exponents of m in time and memory")
+        drawn.legend(loc="outside right upper", title="learner, time grows as")
         save(drawn, folder, "scaling")

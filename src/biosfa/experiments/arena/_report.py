@@ -10,7 +10,7 @@ from biosfa.experiments.arena._contestants import CONTESTANTS, EXACT
 from biosfa.experiments.arena._figures import LEAST_SHOWN
 from biosfa.experiments.arena._outsiders import OUTSIDERS
 from biosfa.experiments.arena._problems import KINDS
-from biosfa.experiments.arena._scaling import FEW_WHITENED, N_COMPONENTS
+from biosfa.experiments.arena._scaling import FEW_WHITENED, N_COMPONENTS, SCALED
 from biosfa.presentation.report import Report
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ SHOWN_SLOWNESS = 5  # numbers that fit into a line
 CLASSES: dict[str, Callable[[str], bool]] = {
     "all learners": lambda name: True,
     "online learners": lambda name: name != EXACT,
-    "local rules": lambda name: CONTESTANTS[name].local == "yes",
+    "local rules": lambda name: CONTESTANTS[name].local.startswith("yes"),
 }
 
 
@@ -115,7 +115,7 @@ def as_text(found: dict[str, Any], timings: dict[str, Any]) -> str:
     exponents = [
         f"{own['label']} m^{own['exponent_of_time']:.2f}"
         for name, own in timings["scaling"].items()
-        if name != "online"  # no exponent fits its times
+        if SCALED[name].one_method
     ]
     after = ["time per sample, for m columns: " + ", ".join(exponents)] if exponents else []
     return "\n".join([describe(found["stream"]), *lines, *after])
@@ -225,27 +225,29 @@ def write_scaling(report: Report, folder: Path, scaling: dict[str, Any]) -> None
     report.picture(
         folder / "scaling.png",
         f"Time per sample and memory against the number of columns m, for {N_COMPONENTS} features of white noise, on "
-        "one core. The numbers are the exponents of m that fit best.",
+        "one core. The powers of m fit the times best. If lines coincide, the first learner of the list is on top.",
     )
     sizes = max((own["columns"] for own in scaling.values()), key=len)
     report.table(
-        ["µs per sample", *(f"m = {m:,}" for m in sizes), "time ~", "memory ~"],
+        ["µs per sample", *(f"m = {m:,}" for m in sizes), "time ~", f"memory, m = {sizes[-1]:,}"],
         [
             [
                 own["label"],
                 *(microseconds(seconds) for seconds in own["seconds_a_sample"]),
                 *("" for _ in range(len(sizes) - len(own["columns"]))),
-                f"m^{own['exponent_of_time']:.2f}",
-                f"m^{own['exponent_of_memory']:.2f}",
+                f"m^{own['exponent_of_time']:.2f}" if SCALED[name].one_method else "",
+                size(own["bytes"][-1]) if own["columns"][-1] == sizes[-1] else "",
             ]
-            for own in scaling.values()
+            for name, own in scaling.items()
         ],
     )
     report.paragraph(
         "Exact SFA sums two m × m matrices, and solves an eigenproblem of order m³ once; the table has the time of the "
-        "sums. OnlineSFA keeps the whole matrix C_xx up to 512 columns, and 32 of its directions for more columns, so "
-        "that no single exponent fits. Incremental SFA whitens along as many principal components as there are "
-        f"columns; the dashed line is for {FEW_WHITENED} components."
+        "sums. OnlineSFA keeps the whole matrix C_xx up to 512 columns, and 32 of its directions for more columns. "
+        "LocalSFA and the input layer of Bio-SFA have a synapse between any two inputs up to 512 columns, and 64 "
+        "interneurons for more columns. No single exponent fits their times. Most of the memory of OnlineSFA, LocalSFA "
+        "and Bio-SFA is for pairs of recent samples, on which they measure their features. Incremental SFA whitens "
+        f"along as many principal components as there are columns; the dashed line is for {FEW_WHITENED} components."
     )
 
 

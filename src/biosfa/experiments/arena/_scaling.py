@@ -32,6 +32,11 @@ class Scaled:
     largest: int = SIZES[-1]  # largest number of columns
     build: Callable[[], SlowFeatureEstimator] | None = None  # None: as in the arena
 
+    @property
+    def one_method(self) -> bool:
+        """Whether the method is the same for all numbers of columns, so that one exponent fits the times."""
+        return self.learner not in ("online", "local", "input-layer")
+
 
 SCALED: dict[str, Scaled] = {
     EXACT: Scaled("exact SFA, moments", EXACT, lambda m: 1, fewest=block_rows),

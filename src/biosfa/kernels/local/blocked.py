@@ -104,7 +104,8 @@ def _recur(
     Row i < k of ``products`` is (W_0 x_t)_i; row k + s is x_{t0−1+s}·x_t. M, which nothing in the block needs, is
     left to its end. Circuits whose outputs need M itself learn it at once.
     """
-    M_inv, y_prev = state.M_inv, state.y_prev[0]
+    M, M_inv, L, staleness = state.M, state.M_inv, state.L, state.staleness
+    y_prev = state.y_prev[0]
     k, n = len(M_inv), len(starts)
     x_share, x_prev_share = shares(mode.rule)
     share_x, share_x_prev = products.dtype.type(x_share), products.dtype.type(x_prev_share)
@@ -122,7 +123,7 @@ def _recur(
         for i in range(k):
             a[i] = products[i, t]
         combine(P[: t + 1], products[k:, t], a)
-        come_to_rest(a, y_prev, mode, state, y)
+        come_to_rest(a, y_prev, mode, M, M_inv, L, y)
         learns = awake and not starts[t]
         rise = 2.0 * eta[t] if learns else 0.0
         step = a.dtype.type(rise * shortening(eta[t], power[t], mode.normalized))
@@ -146,12 +147,12 @@ def _recur(
         if learns:
             if is_direct(mode.rule):
                 lateral[t] = rate[t]
-                update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], state.staleness, scratch)
+                update_inverse(M_inv, y_bar, 1.0 - rate[t], rate[t], staleness, scratch)
             else:
-                learn_lateral(y, y_bar, rate[t], mode.rule, state, scratch)
+                learn_lateral(y, y_bar, rate[t], mode.rule, M, M_inv, L, staleness, scratch)
         y_prev[:] = y
         power_prev = power[t]
     if is_direct(mode.rule):
-        blend_rows(state.M, Y_bar[:n], lateral)
-        refresh(state.M, M_inv, state.staleness)
+        blend_rows(M, Y_bar[:n], lateral)
+        refresh(M, M_inv, staleness)
     return n

@@ -3,6 +3,9 @@
 A rule is one value of :class:`Rule`. It defines how often ȳ enters ΔW, how the outputs come to rest, how the lateral
 weights learn, and which state that needs. The kernels for small networks, large ones and parallel streams call the
 functions of this module; none of them refers to a rule by name.
+
+Functions that run once per sample take arrays, not a :class:`State`: compiled code counts the references to each array
+of a tuple that it passes on, which takes longer than a sample of a small network.
 """
 
 import math
@@ -83,18 +86,20 @@ def is_direct(rule: int) -> bool:
 
 
 @jit
-def come_to_rest(a: FloatArray, y_prev: FloatArray, mode: Mode, state: State, y: FloatArray) -> None:
+def come_to_rest(
+    a: FloatArray, y_prev: FloatArray, mode: Mode, M: FloatArray, M_inv: FloatArray, L: FloatArray, y: FloatArray
+) -> None:
     """Y ← where the fast dynamics come to rest that begin at the outputs before: M⁻¹a, or the best y ≥ 0."""
     if not needs_iterations(mode):
-        multiply(state.M_inv, a, y)
+        multiply(M_inv, a, y)
         return
     y[:] = y_prev
     if not mode.euler:
-        descend(state.M, a, y)
+        descend(M, a, y)
     elif has_interneurons(mode.rule):
-        settle_interneurons(state.L, a, y)
+        settle_interneurons(L, a, y)
     else:
-        settle(state.M, a, y, is_nonnegative(mode.rule))
+        settle(M, a, y, is_nonnegative(mode.rule))
 
 
 @jit
@@ -104,17 +109,27 @@ def needs_iterations(mode: Mode) -> bool:
 
 
 @jit
-def learn_lateral(y: FloatArray, y_bar: FloatArray, rate: float, rule: int, state: State, scratch: FloatArray) -> None:
+def learn_lateral(
+    y: FloatArray,
+    y_bar: FloatArray,
+    rate: float,
+    rule: int,
+    M: FloatArray,
+    M_inv: FloatArray,
+    L: FloatArray,
+    staleness: FloatArray,
+    scratch: FloatArray,
+) -> None:
     """Lateral weights after one sample: M ← M + (η/τ)(ȳȳᵀ − M), or ΔL = (η/2τ)(yzᵀ − L), and M⁻¹ with them."""
     if has_interneurons(rule):
-        learn_interneurons(state.L, state.M_inv, y, 0.5 * rate, state.staleness, scratch)
+        learn_interneurons(L, M_inv, y, 0.5 * rate, staleness, scratch)
         return
-    blend(state.M, 1.0 - rate, rate, y_bar)
+    blend(M, 1.0 - rate, rate, y_bar)
     if is_nonnegative(rule):
-        keep_inhibition(state.M)
+        keep_inhibition(M)
     else:
-        update_inverse(state.M_inv, y_bar, 1.0 - rate, rate, state.staleness, scratch)
-        refresh(state.M, state.M_inv, state.staleness)
+        update_inverse(M_inv, y_bar, 1.0 - rate, rate, staleness, scratch)
+        refresh(M, M_inv, staleness)
 
 
 @jit

@@ -64,6 +64,7 @@ def _learn(
     raw: FloatArray, starts: BoolArray, eta: FloatArray, rate: FloatArray, n_seen: int, mode: Mode, state: State
 ) -> int:
     W, y_prev = state.W, state.y_prev[0]
+    M, M_inv, L, staleness = state.M, state.M_inv, state.L, state.staleness
     k, width = W.shape
     zero = W.dtype.type(0.0)
     share_x, share_x_prev = shares(mode.rule)
@@ -95,7 +96,7 @@ def _learn(
                 square += a[i] * a[i]
             for j in range(width):
                 overlap += x[j] * x_prev[j]
-            come_to_rest(a, y_prev, mode, state, y)
+            come_to_rest(a, y_prev, mode, M, M_inv, L, y)
             learns = awake and not starts[t]
             rise = 2.0 * eta[t] if learns else 0.0
             step = rise * shortening(eta[t], power[b], mode.normalized)
@@ -117,7 +118,7 @@ def _learn(
                 for i in range(k):
                     for j in range(width):
                         W[i, j] += along_x[i] * x[j] + along_x_prev[i] * x_prev[j]
-                learn_lateral(y, y_bar, rate[t], mode.rule, state, scratch)
+                learn_lateral(y, y_bar, rate[t], mode.rule, M, M_inv, L, staleness, scratch)
             y_prev[:] = y
             power_prev = power[b]
         n_seen += len(rows)

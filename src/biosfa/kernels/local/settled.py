@@ -30,7 +30,7 @@ def learn(
     The P streams of a step follow one another; ``power_prev`` of shape (P,) is u·x̃ of their last samples. Return the
     number of samples learned from: n, or fewer if the network diverged there.
     """
-    W = state.W
+    W, M, M_inv, L, staleness = state.W, state.M, state.M_inv, state.L, state.staleness
     n, m = len(U), U.shape[1]
     n_streams, k = state.y_prev.shape
     share_x, share_x_prev = shares(mode.rule)
@@ -53,7 +53,7 @@ def learn(
             square += a[i] * a[i]
         if runs_away(square, state.peak_power[0]):
             return t
-        come_to_rest(a, y_prev, mode, state, y)
+        come_to_rest(a, y_prev, mode, M, M_inv, L, y)
         if not starts[t]:
             step = 2.0 * eta[t] * shortening(eta[t], power, mode.normalized)
             step_prev = 2.0 * eta[t] * share_x_prev * shortening(eta[t], power_prev[p], mode.normalized)
@@ -62,7 +62,7 @@ def learn(
                 along_x, along_x_prev = step * (share_x * y_bar[i] - a[i]), step_prev * y_bar[i]
                 for j in range(m):
                     W[i, j] += along_x * x[j] + along_x_prev * x_prev[j]
-            learn_lateral(y, y_bar, rate[t], mode.rule, state, scratch)
+            learn_lateral(y, y_bar, rate[t], mode.rule, M, M_inv, L, staleness, scratch)
         y_prev[:] = y
         power_prev[p] = power
         for j in range(m):

@@ -53,7 +53,7 @@ def learn(
         if needs_iterations(mode):
             Y = np.empty_like(state.y_prev)
             for p in range(n_streams):
-                come_to_rest(A[p], state.y_prev[p], mode, state, Y[p])
+                come_to_rest(A[p], state.y_prev[p], mode, state.M, state.M_inv, state.L, Y[p])
         else:
             Y = A @ state.M_inv
         if learns:
