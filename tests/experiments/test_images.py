@@ -143,6 +143,15 @@ def test_a_damaged_checkpoint_is_not_used(tmp_path, monkeypatch):
     assert found["samples"][-1] == 24_000
 
 
+def test_a_worker_that_does_not_have_the_folder_keeps_no_checkpoints(tmp_path, monkeypatch):
+    monkeypatch.setattr(_runner, "CHECKPOINT_SECONDS", 0.0)
+    moments = load(SMALL).moments(lambda steps: None)
+    kept_in = tmp_path / "elsewhere" / "bio-sfa-online-00.network.biosfa"
+    found = run_network(SMALL, "bio-sfa", "online", 0, kept_in, moments, lambda steps: None)
+    assert found["samples"][-1] == 24_000
+    assert not kept_in.parent.exists()
+
+
 def test_pieces_cover_every_sequence_once_an_epoch():
     patches = load_patches("noise", 120, 8, seed=1)
     plan = pieces(patches, 25_050)  # two epochs, and ten sequences of the third and a half

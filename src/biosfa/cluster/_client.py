@@ -211,6 +211,7 @@ def connected(scheduler: str) -> Iterator[Cluster]:
                 threads_per_worker=1,
                 dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
+                preload="biosfa.cluster._local_worker",
             ) as workers,
             distributed.Client(workers, timeout=CONNECT_SECONDS, set_as_default=False) as client,
         ):

@@ -14,9 +14,10 @@ class Call:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a client still waits for the result: it may have been stopped or killed."""
+        """Whether a client still waits for the result, and the worker has a scheduler: both may have ended."""
         task = self._worker.state.tasks.get(self._key)
-        return task is not None and task.state != "cancelled"
+        ends = self._worker.status.name in ("closing", "closed", "failed")
+        return task is not None and task.state != "cancelled" and not ends
 
     def tell(self, topic: str, content: Any) -> None:
         """Send JSON data to the client."""
