@@ -72,9 +72,9 @@ def compare(
             show_default="1",
         ),
     ] = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
-    scheduler: Scheduler = None,
     *,
     given: Given,
 ) -> None:

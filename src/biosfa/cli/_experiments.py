@@ -102,9 +102,9 @@ def reproduce_chaotic(
     ] = None,
     seed: Seed = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
-    scheduler: Scheduler = None,
 ) -> None:
     """Experiment 1: find the slow force that drives a chaotic series."""
     from biosfa.experiments import chaotic
@@ -150,9 +150,9 @@ def reproduce_images(
     ] = None,
     seed: Seed = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
-    scheduler: Scheduler = None,
 ) -> None:
     """Experiment 2: learn complex cells from windows that move over images."""
     from biosfa.experiments import images as experiment
@@ -208,9 +208,9 @@ def reproduce_rat(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first walk.", show_default="0")] = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
-    scheduler: Scheduler = None,
 ) -> None:
     """Experiment 3: learn place cells from what a rat sees, with a hierarchy of slow features."""
     from biosfa.experiments import rat
@@ -242,9 +242,9 @@ def sweep_chaotic(
     steps: Annotated[int, typer.Option(min=1000, help="Number of updates per network.")] = 1_000_000,
     seed: Seed = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
-    scheduler: Scheduler = None,
 ) -> None:
     """Search the paper's grid of rates η = 1/(a + b t) and τ on the chaotic series, and draw heat maps."""
     from biosfa.experiments import chaotic
@@ -264,9 +264,9 @@ def sweep_images(
     images: Images = "dead leaves",
     seed: Seed = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
-    scheduler: Scheduler = None,
 ) -> None:
     """Search the paper's grid of rates η = α/(1 + t/β) and τ on moving images, and draw heat maps."""
     from biosfa.experiments import images as experiment
