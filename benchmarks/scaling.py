@@ -57,22 +57,27 @@ def fit(folder: str, scheduler: str) -> None:
 
 @contextmanager
 def workers(scheduler: str) -> Iterator[Any]:
-    """Start workers that have imported biosfa; none if there is no scheduler."""
+    """Start workers that have fitted something before; none if there is no scheduler, but then this process has."""
     if scheduler == "none":
+        warm_up()
         yield None
         return
     from biosfa.cluster import connected
 
     with connected(scheduler) as cluster:
-        cluster.on_each_worker(imported)
+        cluster.on_each_worker(warm_up)
         yield cluster
 
 
-def imported() -> None:
-    """Import on a worker what a fit needs."""
-    import pyarrow.parquet  # noqa: F401
-
+def warm_up() -> None:
+    """Fit a small file, so that all that is needed is imported, and compiled kernels are loaded."""
     import biosfa.recordings.scaling  # noqa: F401
+    from biosfa import SFA
+    from biosfa.io import open_stream
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder), 100 * FILES, COLUMNS)
+        SFA(1).fit(open_stream(folder))
 
 
 @contextmanager

@@ -90,8 +90,8 @@ class Cluster:
         """
         most, pending = AHEAD * self.n_threads + self.n_threads, deque[Any]()
         try:
-            for arguments in calls:
-                pending.append(self._client.submit(function, *arguments, pure=False))
+            for number, arguments in enumerate(calls):  # the priority lets earlier calls run first
+                pending.append(self._client.submit(function, *arguments, pure=False, priority=-number))
                 if len(pending) >= most:
                     yield self._result(pending.popleft())
             while pending:
