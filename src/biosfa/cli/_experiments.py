@@ -183,6 +183,9 @@ def reproduce_rat(
             show_default="a simulated walk",
         ),
     ] = None,
+    frames: Annotated[
+        int | None, typer.Option(min=1000, help="Number of frames per walk.", show_default="chosen by the preset")
+    ] = None,
     head: Annotated[
         Head,
         typer.Option(
@@ -207,6 +210,7 @@ def reproduce_rat(
         textures=textures,
         path=path,
         head=head.value,
+        frames=frames,
         runs=runs,
         seed=seed,
     )

@@ -114,8 +114,8 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
     walked = f' --path "{config.path}" --head {config.head}' if config.is_recorded else ""
     chosen = "".join(f" --network {name}" for name in config.networks)
     report.code(
-        f"biosfa reproduce rat --preset {config.preset} --runs {config.runs} --seed {config.seed}"
-        f"{textures}{walked}{chosen}"
+        f"biosfa reproduce rat --preset {config.preset} --frames {config.frames} --runs {config.runs} "
+        f"--seed {config.seed}{textures}{walked}{chosen}"
     )
     report.paragraph("The trained hierarchies are in the folder “networks”. The function biosfa.load reads them.")
     report.versions()
