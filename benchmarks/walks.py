@@ -7,6 +7,7 @@ cores.
 
 import argparse
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from biosfa.metrics import slowness
 from biosfa.presentation.style import COLORS, bare, figure, mosaic, write_figure
 
 WALKS = {"sargolini": "Sargolini et al. (2006): 10 minutes", "tanni": "Tanni et al. (2022): 2 hours"}
-FRAMES = {"sargolini": 10_000, "tanni": 30_000}  # the second rat has a larger box, and needs longer to see all of it
+FRAMES = {"sargolini": 10_000, "tanni": 25_000}  # the second rat has a larger box, and needs longer to see all of it
 HEADS = {"path": "the head follows the movement", "walk": "the head turns as simulated"}
 NETWORKS = ("exact", "bio")
 DRAWN = "exact"  # the network whose firing maps the figure shows
@@ -41,38 +42,45 @@ def changed(signal: np.ndarray[Any, Any]) -> list[float]:
     return [float(np.square(signal[lag:] - signal[:-lag]).sum(axis=1).mean() / variance) for lag in LAGS.tolist()]
 
 
-def measured(walk: str, head: str, config: rat.RatConfig, found: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row of the table per network."""
-    path = rat_stream(config.frames, path=np.load(config.path), head=config.head, random_state=config.seed).path
-    speeds = {
+def followed(out: Path, walk: str, head: str) -> Trajectory:
+    """What the rat does on a walk."""
+    return rat_stream(FRAMES[walk], path=np.load(out / f"{walk}.npy"), head=head).path
+
+
+def measured(out: Path, walk: str, head: str, network: str) -> dict[str, Any]:
+    """Run the experiment with one network, and return a row of the table."""
+    config = rat.preset("paper", networks=(network,), path=str(out / f"{walk}.npy"), head=head, frames=FRAMES[walk])
+    found = rat.reproduce(config, out / f"{walk}-{head}-{network}", resume=True)["networks"][network][0]
+    path = followed(out, walk, head)
+    return {
+        "walk": walk,
+        "head": head,
+        "network": network,
+        **found,
         "delta_position": float(slowness(path.position).mean()),
         "delta_heading": float(slowness(directions(path)).mean()),
     }
-    return [{"walk": walk, "head": head, "network": name, **found["networks"][name][0], **speeds} for name in NETWORKS]
 
 
-def draw(out: Path, configs: dict[tuple[str, str], rat.RatConfig]) -> None:
+def draw(out: Path) -> None:
     """Draw the walks, how fast position and head direction change, and the firing maps."""
     with figure(13, 7.2) as drawn:
         rows = drawn.subplots(len(WALKS), 4, width_ratios=[1, 1, 0.85, 0.85])
         for axes, (walk, title) in zip(rows, WALKS.items(), strict=True):
-            recorded = np.load(configs[walk, "path"].path)
+            recorded = np.load(out / f"{walk}.npy")
             axes[0].plot(recorded[:, 1], recorded[:, 2], color="0.4", lw=0.25)
             axes[0].set(title=title, xlabel="metres", aspect="equal")
-            draw_speeds(axes[1], walk, configs)
+            draw_speeds(axes[1], {head: followed(out, walk, head) for head in HEADS})
             for panel, (head, how) in zip(axes[2:], HEADS.items(), strict=True):
-                with np.load(out / f"{walk}-{head}" / "curves.npz") as curves:
+                with np.load(out / f"{walk}-{head}-{DRAWN}" / "curves.npz") as curves:
                     draw_maps(panel, dict(curves), how)
         write_figure(drawn, out / "walks.png", dpi=110)
 
 
-def draw_speeds(axes: Axes, walk: str, configs: dict[tuple[str, str], rat.RatConfig]) -> None:
+def draw_speeds(axes: Axes, paths: dict[str, Trajectory]) -> None:
     """Draw how much position and head direction change over some frames."""
-    for head, color in zip(HEADS, ("force", "bio-sfa"), strict=True):
-        config = configs[walk, head]
-        path = rat_stream(config.frames, path=np.load(config.path), head=config.head, random_state=config.seed).path
-        if head == "path":
-            axes.plot(LAGS, changed(path.position), color=COLORS["input"], label="position")
+    axes.plot(LAGS, changed(paths["path"].position), color=COLORS["input"], label="position")
+    for (head, path), color in zip(paths.items(), ("force", "bio-sfa"), strict=True):
         axes.plot(LAGS, changed(directions(path)), color=COLORS[color], label=f"head direction: {HEADS[head]}")
     axes.set(xscale="log", yscale="log", xlabel="frames", ylabel="mean square change / variance", ylim=(3e-4, 60))
     axes.set_title("how fast the rat moves and turns")
@@ -93,28 +101,22 @@ def draw_maps(axes: Axes, curves: Curves, title: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("build/walks"), help="folder for the results")
-    parser.add_argument("--jobs", type=int)
     parser.add_argument("--json", type=Path, help="file for the table")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    configs, rows = {}, []
+    rows = []
     for walk in WALKS:
-        path = options.out / f"{walk}.npy"
-        np.save(path, recorded_path(walk))
-        for head in HEADS:
-            config = rat.preset("paper", networks=NETWORKS, path=str(path), head=head, frames=FRAMES[walk])
-            found = rat.reproduce(config, options.out / f"{walk}-{head}", jobs=options.jobs, resume=True)
-            configs[walk, head] = config
-            for row in measured(walk, head, config, found):
-                rows.append(row)
-                print(
-                    f"{walk}, {HEADS[head]}, {row['network']}: {row['place_units']} place, {row['direction_units']} "
-                    f"head-direction and {row['mixed_units']} mixed units, S_pos {row['s_pos_median']:.3f}, "
-                    f"S_dir {row['s_dir_median']:.4f}; Δ of the position {row['delta_position']:.2g}, "
-                    f"of the head direction {row['delta_heading']:.2g}",
-                    flush=True,
-                )
-    draw(options.out, configs)
+        np.save(options.out / f"{walk}.npy", recorded_path(walk))
+    for network, walk, head in product(NETWORKS, WALKS, HEADS):
+        row = measured(options.out, walk, head, network)
+        rows.append(row)
+        print(
+            f"{walk}, {HEADS[head]}, {network}: {row['place_units']} place, {row['direction_units']} head-direction "
+            f"and {row['mixed_units']} mixed units, S_pos {row['s_pos_median']:.3f}, S_dir {row['s_dir_median']:.4f}; "
+            f"Δ of position {row['delta_position']:.2g}, of head direction {row['delta_heading']:.2g}",
+            flush=True,
+        )
+    draw(options.out)
     if options.json is not None:
         options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
 

@@ -122,6 +122,9 @@ def test_networks_of_slow_rotation_need_the_simulated_walk():
 def test_paths_that_cannot_be_used_are_said(tmp_path):
     with pytest.raises(ExperimentError, match="does not exist"):
         rat.reproduce(replace(SMALL, path=str(tmp_path / "no.csv")), tmp_path / "run")
+    (tmp_path / "gap.csv").write_text("time,x,y\n0,0,0\n1,,1\n2,2,2\n")
+    with pytest.raises(ExperimentError, match=r"gap\.csv has 1 row with missing values: leave them out"):
+        rat.reproduce(replace(SMALL, path=str(tmp_path / "gap.csv")), tmp_path / "run")
     np.save(tmp_path / "path.npy", [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.5, 2.0, 2.0]])
     with pytest.raises(ExperimentError, match=r"path\.npy: the times of the path must increase"):
         rat.reproduce(replace(SMALL, path=str(tmp_path / "path.npy")), tmp_path / "run")

@@ -12,6 +12,7 @@ from biosfa.experiments.engine import ExperimentError, changed, chosen_among, he
 from biosfa.experiments.rat._networks import FAST_LOCAL, NATURAL, ONE_PASS, PAPER, TUNED, Learners
 from biosfa.io import open_stream
 from biosfa.typing import Float64Array
+from biosfa.wording import counted
 
 SIMULATED = "simulated"
 ROTATION = Walk(speed=8.0, rotation=5.0)  # fast translation, slow rotation: heading becomes the slow feature
@@ -157,9 +158,13 @@ def load_path(config: RatConfig) -> Float64Array | None:
     if not config.is_recorded:
         return None
     try:
-        return np.concatenate([chunk.samples for chunk in open_stream(config.path).chunks()], dtype=np.float64)
+        chunks = list(open_stream(config.path, missing="break").chunks())
     except InputError as error:
         raise ExperimentError(str(error)) from None
+    skipped = chunks[-1].position.n_skipped if chunks else 0
+    if skipped:
+        raise ExperimentError(f"{config.path} has {counted(skipped, 'row')} with missing values: leave them out")
+    return np.concatenate([chunk.samples for chunk in chunks], dtype=np.float64)
 
 
 def stream(config: RatConfig, seed: int, *, rotates: bool) -> RatStream:
