@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa.episodes import episode_starts, lengths_of
+from biosfa.episodes import episode_starts, rows_of
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
@@ -89,7 +89,7 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         DivergenceError
             If the weights diverge. The model keeps its last finite state.
         """
-        return self._fit(X, lengths_of(X, lengths, episode, index), recorder=recorder)
+        return self._fit(*rows_of(X, lengths, episode, index)[:2], recorder=recorder)
 
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self.n_updates_ == 0:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
-from biosfa.episodes import lengths_of
+from biosfa.episodes import rows_of
 from biosfa.estimators._collections import fit_steps
 from biosfa.estimators._exact import ExactEstimator, check_no_stream
 from biosfa.estimators._fitting import Episodes
@@ -209,8 +209,8 @@ class SFA(ExactEstimator):
         MemoryError
             If the matrices do not fit into memory. The message says how large they are.
         """
-        sizes = lengths_of(X, lengths, episode, index)
-        return self._fit(X, sizes, sample_weight=sample_weight, time=time)
+        rows = rows_of(X, lengths, episode, index, time=time)
+        return self._fit(rows.samples, rows.lengths, sample_weight=sample_weight, time=rows.time)
 
     def fit_transform(
         self,
@@ -224,8 +224,9 @@ class SFA(ExactEstimator):
         time: ArrayLike | None = None,
     ) -> FloatArray:
         """Fit to X as :meth:`fit` does, and return its slow features."""
-        sizes = lengths_of(X, lengths, episode, index)
-        return self.fit(X, lengths=sizes, sample_weight=sample_weight, time=time).transform(X, lengths=sizes)
+        samples, sizes, time = rows_of(X, lengths, episode, index, time=time)
+        self.fit(samples, lengths=sizes, sample_weight=sample_weight, time=time)
+        return self.transform(X, lengths=lengths, episode=episode, index=index)
 
     def score(
         self,
@@ -263,8 +264,8 @@ class SFA(ExactEstimator):
         """
         if time is None:
             return super().score(X, lengths=lengths, episode=episode, index=index)
-        sizes = lengths_of(X, lengths, episode, index)
-        Y = np.asarray(self.transform(X, lengths=sizes))
+        samples, sizes, time = rows_of(X, lengths, episode, index, time=time)
+        Y = np.asarray(self.transform(samples, lengths=sizes))
         if self.time_unit_ is None:
             raise ValueError("this model was fitted without time, so its score takes no time: leave it out")
         return -mean_slowness(Y, sizes, time=time, unit=self.time_unit_)

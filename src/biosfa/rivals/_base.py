@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_random_state
 
+from biosfa.episodes import rows_of
 from biosfa.estimators import Episodes, SlowFeatureEstimator
 from biosfa.io import Position, Stream
 from biosfa.kernels.finite import is_moderate
@@ -47,7 +48,7 @@ class OnlineRival(SlowFeatureEstimator):
         -------
         self
         """
-        return self._fit(X, lengths)
+        return self._fit(*rows_of(X, lengths)[:2])
 
     def partial_fit(
         self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, starts: ArrayLike | None = None
