@@ -186,15 +186,16 @@ def _dimensions(X: Any) -> tuple[list[Hashable], Hashable]:
     """Return the dimensions of episodes, and that of features."""
     others = [name for name in X.dims if name != TIME]
     has = f"X has the dimensions {listed(X.dims)}"
+    if len(X.dims) < 2:
+        raise ValueError(f'X needs dimensions of time and of features: add one, as in X.expand_dims("{FEATURE}")')
     if len(others) == len(X.dims):
-        raise ValueError(f'{has}, and none is "{TIME}": rename one, as in X.rename({{{others[0]!r}: "{TIME}"}})')
-    if not others:
-        raise ValueError(f'X has only the dimension "{TIME}": add one of features, as in X.expand_dims("{FEATURE}")')
+        longest = max(others, key=X.sizes.__getitem__)
+        raise ValueError(f'{has}, and none is "{TIME}": rename one, as in X.rename({{{longest!r}: "{TIME}"}})')
     known = [FEATURE] if FEATURE in others else [name for name in others if name in KNOWN]
     if len(others) == 1:
         known = others
     if len(known) != 1:
-        which = f"{listed(known)} may all be" if known else "it is not clear which is"
+        which = f"each of {listed(known)} may be" if known else "it is not clear which is"
         example = f'X.rename({{{(known or others)[-1]!r}: "{FEATURE}"}})'
         raise ValueError(f"{has}, and {which} that of features: rename it, as in {example}")
     return [name for name in others if name != known[0]], known[0]
