@@ -281,7 +281,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or labelled array
             Samples.
         lengths : array-like of int, optional
             Number of rows of each episode in X. It only matters if ``n_delays`` > 1.
@@ -291,8 +291,9 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Returns
         -------
         array of shape (n_samples, n_components)
-            The features, in the float dtype of X. Rows without features are NaN: the first ``n_delays`` − 1 rows of an
-            episode, and with ``missing="break"`` rows that need a missing sample.
+            The features, in the float dtype of X. For an array of xarray or pynapple, an array of the same kind with
+            its coordinates. Rows without features are NaN: the first ``n_delays`` − 1 rows of an episode, and with
+            ``missing="break"`` rows that need a missing sample.
         """
         check_is_fitted(self)
         samples, sizes, _ = rows_of(X, lengths, episode, index, ordered=self.n_delays > 1)
