@@ -80,9 +80,9 @@ def rows_of(
 ) -> Rows:
     """Return X as rows, with the number of rows of each episode.
 
-    The labels of X decide what an episode is, unless ``lengths``, ``episode`` or ``index`` are given. If ``time`` is,
-    steps in time may have any length. ``time=True`` takes the times of X. If samples have no order (``ordered=False``),
-    nobody needs their times.
+    The labels of X decide what an episode is, unless ``lengths``, ``episode`` or ``index`` are given. If ``time`` is
+    given, no step in time is a gap. ``time=True`` takes the times of X. With ``ordered=False`` the order of the rows
+    does not matter, so their times are not read.
 
     Examples
     --------
@@ -117,9 +117,7 @@ def chunk_of(
         return layout.samples, lengths, starts
     if layout.closed:
         return layout.samples, episode_lengths(layout.starts()), None
-    begins = layout.starts().copy()
-    begins[:1] = False
-    return layout.samples, None, begins
+    return layout.samples, None, layout.starts() & (np.arange(len(layout.begins)) > 0)
 
 
 def labelled_like(X: Any, features: Any, names: Callable[[], np.ndarray[Any, Any]]) -> Any:
@@ -159,7 +157,7 @@ def _layout(X: Any) -> Layout:
         return _of_pandas(X)
     if hasattr(X, "get_columns"):
         return _of_polars(X)
-    return Layout(_in_memory(X) if hasattr(X, "__dlpack_device__") else X)
+    return Layout(_in_memory(X) if hasattr(X, "__dlpack_device__") and not isinstance(X, np.ndarray) else X)
 
 
 def _is_dataarray(X: Any) -> bool:
