@@ -6,7 +6,7 @@ HOSTS := .venv-integrations
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-integrations lint coverage docs numbers measure build clean
-.PHONY: bench bench-health bench-convergence bench-monitoring bench-choosing bench-exporting bench-recordings bench-crashes fuzz soak
+.PHONY: bench bench-health bench-convergence bench-monitoring bench-choosing bench-exporting bench-recordings bench-walks bench-crashes fuzz soak
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -69,6 +69,9 @@ bench-exporting: $(VENV)/.installed-onnx
 
 bench-recordings: $(VENV)/.installed
 	$(BIN)/python benchmarks/recordings.py
+
+bench-walks: $(VENV)/.installed-ratinabox
+	$(BIN)/python benchmarks/walks.py
 
 # These take OPTIONS, as in: make fuzz OPTIONS="--minutes 5".
 bench-crashes: $(VENV)/.installed-test

@@ -44,6 +44,7 @@ TABLES = {
         experiments.images,
     ),
     "rat-units": Table("Place cells of 10,000 frames, first seed", ("reproduce-rat",), experiments.rat),
+    "rat-walks": Table("Cells that form on the walks of real rats, 10,000 frames", ("walks",), experiments.walks),
     "local-mixtures": Table(
         "Slowness above that of exact SFA after 100,000 samples, on new samples",
         ("convergence", "convergence-1"),

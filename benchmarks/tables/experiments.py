@@ -20,6 +20,8 @@ NETWORKS = {
     "random": "control: random weights",
 }
 
+HEADS = {"path": "follows the movement", "walk": "turns as simulated"}
+
 UNITS = {
     ("exact",): "exact SFA",
     ("bio-sfa", "paper"): "Bio-SFA, paper's rates, 4e6 samples",
@@ -59,6 +61,31 @@ def rat(results: Mapping[str, Results]) -> list[list[str]]:
                 number(run["delta_mean"]),
             ]
         )
+    return rows
+
+
+def walks(results: Mapping[str, Results]) -> list[list[str]]:
+    """Cells of each network on each recorded walk."""
+    rows = [
+        [
+            "walk",
+            "head",
+            "",
+            "place",
+            "head-direction",
+            "mixed",
+            "S_pos",
+            "S_dir",
+            "Δ of position",
+            "Δ of head direction",
+        ]
+    ]
+    for run in results["walks"].content["figures.json"]:
+        counts = (str(run[f"{kind}_units"]) for kind in ("place", "direction", "mixed"))
+        shares = number(run["s_pos_median"], 3), number(run["s_dir_median"], 1)
+        speeds = number(run["delta_position"], least_power=-4), number(run["delta_heading"])
+        names = run["walk"], HEADS[run["head"]], NETWORKS[run["network"]].split(":")[0]
+        rows.append([*names, *counts, *shares, *speeds])
     return rows
 
 

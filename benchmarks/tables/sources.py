@@ -64,6 +64,7 @@ SOURCES = {
     ),
     "choosing": _program("choosing", "make bench-choosing"),
     "exporting": _program("exporting", "make bench-exporting"),
+    "walks": _program("walks", "make bench-walks", "--out", "{out}"),
     "soak": Source("make soak", ("benchmarks/soak.py", "--out", "{out}"), ("OnlineSFA.json", "BioSFA.json")),
 }
 

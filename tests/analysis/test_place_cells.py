@@ -25,7 +25,10 @@ def test_units_of_known_kinds():
     assert found.maps[1].max() == pytest.approx(1.0)  # turned upright
     assert [len(found.fields(unit)) for unit in range(3)] == [1, 1, 2]
     assert len(found.fields(0)[0]) == pytest.approx(np.pi * 4.0**2 * 2 * np.log(2), rel=0.05)  # of a Gaussian
-    assert found.summary()["place_units"] == 2
+    np.testing.assert_array_equal(found.is_direction_unit, [False, False, False, True, False])
+    np.testing.assert_array_equal(found.is_mixed_unit, [False, False, False, False, True])
+    counts = {name: count for name, count in found.summary().items() if name.endswith("units")}
+    assert counts == {"place_units": 2, "direction_units": 1, "mixed_units": 1}
 
 
 def test_information_and_sparsity_of_a_unit_that_fires_in_a_fifth_of_the_room():

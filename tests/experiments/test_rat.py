@@ -94,6 +94,43 @@ def test_the_negative_control_can_be_run_alone(tmp_path):
     assert (tmp_path / "run" / "report.html").exists()
 
 
+@pytest.mark.usefixtures("unpainted")
+def test_a_recorded_path_drives_the_rat(tmp_path):
+    walked = stream(SMALL, 3, rotates=False).path
+    rows = np.column_stack([np.arange(400) / 30, walked.position])
+    np.savetxt(tmp_path / "path.csv", rows, delimiter=",", header="time,x,y", comments="")
+    config = replace(SMALL, path=str(tmp_path / "path.csv"), networks=("exact",))
+    found = rat.reproduce(config, tmp_path / "run")["networks"]["exact"][0]
+    units = [found[f"{kind}_units"] for kind in ("place", "direction", "mixed")]
+    assert sum(units) <= 32
+    report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "follows a recorded path" in report
+    assert f'--path "{config.path}" --head path' in report.replace("&quot;", '"')
+    given = stream(config, 3, rotates=False).path
+    np.testing.assert_allclose(np.ptp(given.position, axis=0), [50, 30])
+    turned = stream(replace(config, head="walk"), 3, rotates=False).path
+    np.testing.assert_array_equal(turned.position, given.position)
+    np.testing.assert_array_equal(turned.heading, walked.heading)
+
+
+def test_networks_of_slow_rotation_need_the_simulated_walk():
+    assert rat.preset("paper", path="path.csv").networks == rat.preset("paper").networks[:-2]
+    with pytest.raises(ExperimentError, match="need the simulated walk"):
+        rat.preset("paper", path="path.csv", networks=("exact", "rotation-bio"))
+
+
+def test_paths_that_cannot_be_used_are_said(tmp_path):
+    with pytest.raises(ExperimentError, match="does not exist"):
+        rat.reproduce(replace(SMALL, path=str(tmp_path / "no.csv")), tmp_path / "run")
+    (tmp_path / "gap.csv").write_text("time,x,y\n0,0,0\n1,,1\n2,2,2\n")
+    with pytest.raises(ExperimentError, match=r"gap\.csv has 1 row with missing values: leave them out"):
+        rat.reproduce(replace(SMALL, path=str(tmp_path / "gap.csv")), tmp_path / "run")
+    np.save(tmp_path / "path.npy", [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [0.5, 2.0, 2.0]])
+    with pytest.raises(ExperimentError, match=r"path\.npy: the times of the path must increase"):
+        rat.reproduce(replace(SMALL, path=str(tmp_path / "path.npy")), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_wrong_words_are_said(tmp_path):
     with pytest.raises(ExperimentError, match="no network 'fast'"):
         rat.chosen(["fast"])

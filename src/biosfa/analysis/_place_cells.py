@@ -16,7 +16,7 @@ from biosfa.typing import BoolArray, Float64Array, IntArray
 HALF_PEAK = 0.5
 SMALLEST_FIELD = 8  # bins
 LARGEST_SHARE = 0.25  # share of the grid
-LEAST_S_POS = 0.8
+LEAST_EXPLAINED = 0.8  # share of a unit's variance
 
 DECODER_PENALTIES = np.logspace(-6, 3, 10)
 
@@ -101,12 +101,24 @@ class FiringMaps:
         for unit in range(len(single)):
             fields = self.fields(unit)
             single[unit] = len(fields) == 1 and len(fields[0]) < LARGEST_SHARE * bins
-        return single & (self.s_pos > LEAST_S_POS)
+        return single & (self.s_pos > LEAST_EXPLAINED)
+
+    @property
+    def is_direction_unit(self) -> BoolArray:
+        """Which units are head-direction units: S_dir > 0.8."""
+        return self.s_dir > LEAST_EXPLAINED
+
+    @property
+    def is_mixed_unit(self) -> BoolArray:
+        """Which units depend on position and heading together: neither S_pos nor S_dir is above 0.8."""
+        return (self.s_pos <= LEAST_EXPLAINED) & (self.s_dir <= LEAST_EXPLAINED)
 
     def summary(self) -> dict[str, Any]:
-        """Return the number of place units, and medians of the other measures over the units."""
+        """Return the numbers of units of each kind, and medians of the other measures over the units."""
         return {
             "place_units": int(np.count_nonzero(self.is_place_unit)),
+            "direction_units": int(np.count_nonzero(self.is_direction_unit)),
+            "mixed_units": int(np.count_nonzero(self.is_mixed_unit)),
             "s_pos_median": float(np.median(self.s_pos)),
             "s_dir_median": float(np.median(self.s_dir)),
             "spatial_information_median": float(np.median(self.spatial_information)),

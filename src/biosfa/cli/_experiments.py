@@ -144,6 +144,11 @@ def reproduce_images(
     say_report(folder)
 
 
+class Head(StrEnum):
+    path = "path"
+    walk = "walk"
+
+
 @reproduce.command("rat")
 def reproduce_rat(
     preset: Annotated[
@@ -170,6 +175,24 @@ def reproduce_rat(
             show_default="made from a seed",
         ),
     ] = None,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            help="File with a recorded path that the rat follows: time, x, y and, if it was recorded, the heading in "
+            "degrees.",
+            show_default="a simulated walk",
+        ),
+    ] = None,
+    frames: Annotated[
+        int | None, typer.Option(min=1000, help="Number of frames per walk.", show_default="chosen by the preset")
+    ] = None,
+    head: Annotated[
+        Head,
+        typer.Option(
+            help="On a recorded path, the head points in the recorded direction, or in that of the movement "
+            "([b]path[/b]), or turns as on the simulated walk ([b]walk[/b])."
+        ),
+    ] = Head.path,
     runs: Annotated[
         int | None, typer.Option(min=1, help="Number of walks, each with its own seed.", show_default="1")
     ] = None,
@@ -182,7 +205,14 @@ def reproduce_rat(
     from biosfa.experiments import rat
 
     config = rat.preset(
-        preset.value, networks=rat.chosen(network) if network else None, textures=textures, runs=runs, seed=seed
+        preset.value,
+        networks=rat.chosen(network) if network else None,
+        textures=textures,
+        path=path,
+        head=head.value,
+        frames=frames,
+        runs=runs,
+        seed=seed,
     )
     folder = out or results_of("rat", preset)
     found = rat.reproduce(config, folder, jobs=jobs, resume=resume)
@@ -192,8 +222,10 @@ def reproduce_rat(
                 say(f"{name}, seed {run['seed']}: diverged")
                 continue
             say(
-                f"{name}, seed {run['seed']}: {run['place_units']} place units of 32, S_pos {run['s_pos_median']:.3f}, "
-                f"{run['spatial_information_median']:.2f} bits, mean slowness {run['delta_mean']:.4f}"
+                f"{name}, seed {run['seed']}: {run['place_units']} place, {run['direction_units']} head-direction and "
+                f"{run['mixed_units']} mixed units of 32, S_pos {run['s_pos_median']:.3f}, "
+                f"S_dir {run['s_dir_median']:.4f}, {run['spatial_information_median']:.2f} bits, "
+                f"mean slowness {run['delta_mean']:.4f}"
             )
     say_report(folder)
 

@@ -76,11 +76,7 @@ class Walk:
             If the rat finds no step that stays off the walls.
         """
         rng = np.random.default_rng(random_state)
-        low, high = np.full(2, self.margin), np.array(size) - self.margin
-        if not np.all(low < high):
-            raise ValueError(
-                f"margin={self.margin} leaves no room to walk in {size[0]} × {size[1]}: choose a smaller one"
-            )
+        low, high = self.bounds(size)
         position = np.empty((n_steps, 2))
         here = rng.uniform(low, high)
         angle = rng.uniform(0, 2 * np.pi)
@@ -93,6 +89,21 @@ class Walk:
         if self.rotation is not None:
             directions = rng.uniform(0, 360) + np.cumsum(rng.normal(0, self.rotation, n_steps))
         return Trajectory(position, directions % 360.0)
+
+    def bounds(self, size: tuple[float, float]) -> tuple[Float64Array, Float64Array]:
+        """Return the least and the greatest position in a room of this size.
+
+        Raises
+        ------
+        ValueError
+            If the margin leaves no room.
+        """
+        low, high = np.full(2, self.margin), np.array(size) - self.margin
+        if not np.all(low < high):
+            raise ValueError(
+                f"margin={self.margin} leaves no room to walk in {size[0]} × {size[1]}: choose a smaller one"
+            )
+        return low, high
 
     def _step(
         self, v: Float64Array, here: Float64Array, low: Float64Array, high: Float64Array, rng: np.random.Generator

@@ -3,13 +3,14 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from biosfa.datasets.rat._camera import COLUMNS, ROWS, Bytes, render
 from biosfa.datasets.rat._motion import Trajectory, Walk
+from biosfa.datasets.rat._recorded import resampled
 from biosfa.datasets.rat._textures import made_textures, read_textures
 from biosfa.typing import Float64Array
 
@@ -172,7 +173,8 @@ def rat_stream(
     n_frames: int = 10_000,
     *,
     walk: Walk | None = None,
-    path: tuple[ArrayLike, ArrayLike] | None = None,
+    path: tuple[ArrayLike, ArrayLike] | ArrayLike | None = None,
+    head: Literal["path", "walk"] = "path",
     textures: str | os.PathLike[str] | int = 0,
     room: Room | None = None,
     chunk: int = 500,
@@ -183,12 +185,21 @@ def rat_stream(
     Parameters
     ----------
     n_frames : int, default=10,000
-        Number of steps of the walk.
+        Number of frames. A path without times has its own number.
     walk : Walk, optional
         Constants of the walk; by default those of RatLab.
-    path : (positions of shape (n, 2), headings in degrees of shape (n,)), optional
-        A given path instead of a walk of ``n_frames`` steps. Positions must be inside the room: by default, x is
-        between 0 and 60, and y between 0 and 40. Headings count from the x axis towards the y axis.
+    path : pair of arrays, or array of shape (n, 3) or (n, 4), optional
+        A given path instead of a walk. Headings are in degrees, counted from the x axis towards the y axis.
+
+        - A pair of positions (n, 2) and headings (n,): one frame each. Positions must be inside the room: by default, x
+          is between 0 and 60, and y between 0 and 40.
+        - A recorded path: rows of time, x, y and, if it was recorded, the heading, in any units of time and length.
+          Times must increase. The path is interpolated at ``n_frames`` times that are evenly spaced from the first to
+          the last. x and y are each stretched, so that the path reaches the margin of ``walk`` at all four walls, and
+          headings are stretched alike.
+    head : {"path", "walk"}, default="path"
+        Where the head points on a given path. "path": where the path says; if it has no headings, in the direction of
+        the movement. "walk": it turns as on the simulated walk of ``walk`` and ``random_state``.
     textures : folder or int, default=0
         Pictures for the walls, or the seed of textures that are made; see :class:`Room`.
     room : Room, optional
@@ -202,18 +213,45 @@ def rat_stream(
     -------
     RatStream
 
+    Raises
+    ------
+    ValueError
+        If the path cannot be used, or the rat cannot walk.
+
     Examples
     --------
     >>> from biosfa.datasets import rat_stream
     >>> stream = rat_stream(100)
     >>> stream[:10].shape, stream.path.position.shape
     ((10, 40, 320, 3), (100, 2))
+
+    A recorded path, in metres and seconds, which turns the corner after a second:
+
+    >>> recorded = [[0.0, 0.0, 0.0], [1.0, 0.3, 0.0], [2.0, 0.3, 0.2]]
+    >>> position, heading = rat_stream(5, path=recorded).path
+    >>> position.tolist()
+    [[5.0, 5.0], [30.0, 5.0], [55.0, 5.0], [55.0, 20.0], [55.0, 35.0]]
+    >>> heading.tolist()
+    [0.0, 0.0, 0.0, 90.0, 90.0]
     """
-    room = Room(textures=textures) if room is None else room
+    room, walk = Room(textures=textures) if room is None else room, walk or Walk()
+    if head not in ("path", "walk"):
+        raise ValueError(f"head must be 'path' or 'walk'; got {head!r}")
+    if not isinstance(n_frames, int | np.integer) or n_frames < 1:
+        raise ValueError(f"n_frames must be a whole number, at least 1; got {n_frames!r}")
     if path is None:
-        if not isinstance(n_frames, int | np.integer) or n_frames < 1:
-            raise ValueError(f"n_frames must be a whole number, at least 1; got {n_frames!r}")
-        return RatStream(room, (walk or Walk())(n_frames, room.size, random_state), chunk)
+        return RatStream(room, walk(n_frames, room.size, random_state), chunk)
+    given = _trajectory(path, n_frames, walk, room)
+    if head == "walk":
+        given = given._replace(heading=walk(len(given.heading), room.size, random_state).heading)
+    room.check_inside(*given)
+    return RatStream(room, given, chunk)
+
+
+def _trajectory(path: Any, n_frames: int, walk: Walk, room: Room) -> Trajectory:
+    """Return a path of the user as positions and headings in the room."""
+    if isinstance(path, np.ndarray) or len(path) != 2:
+        return resampled(path, n_frames, *walk.bounds(room.size))
     positions: Float64Array = np.asarray(path[0], dtype=np.float64)
     headings: Float64Array = np.asarray(path[1], dtype=np.float64)
     if positions.ndim != 2 or positions.shape[1] != 2 or headings.shape != (len(positions),):
@@ -221,8 +259,7 @@ def rat_stream(
             f"path must have positions of shape (n, 2) and headings of shape (n,); got {positions.shape} and "
             f"{headings.shape}"
         )
-    room.check_inside(positions, headings)
-    return RatStream(room, Trajectory(positions, headings % 360.0), chunk)
+    return Trajectory(positions, headings % 360.0)
 
 
 def _stack(pictures: list[Bytes]) -> Bytes:

@@ -1,13 +1,20 @@
 """Settings of the experiment with the rat, its room and its walks."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from biosfa.datasets import rat_stream
 from biosfa.datasets.rat import RatStream, Room, Walk
+from biosfa.exceptions import InputError
 from biosfa.experiments.engine import ExperimentError, changed, chosen_among, held
 from biosfa.experiments.rat._networks import FAST_LOCAL, NATURAL, ONE_PASS, PAPER, TUNED, Learners
+from biosfa.io import open_stream
+from biosfa.typing import Float64Array
+from biosfa.wording import counted
 
+SIMULATED = "simulated"
 ROTATION = Walk(speed=8.0, rotation=5.0)  # fast translation, slow rotation: heading becomes the slow feature
 
 
@@ -29,6 +36,10 @@ class RatConfig:
         Distance between two points of the firing maps.
     textures : str
         A folder with pictures, or "made".
+    path : str
+        A file with a recorded path, or "simulated".
+    head : str
+        Where the head points on a recorded path: where the "path" says, or as on the simulated "walk".
     networks : tuple of str
         Names of the networks to train.
 
@@ -46,6 +57,13 @@ class RatConfig:
     grid_step: int
     textures: str
     networks: tuple[str, ...]
+    path: str = SIMULATED
+    head: Literal["path", "walk"] = "path"
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the rat follows a recorded path."""
+        return self.path != SIMULATED
 
 
 # The solver and the learners of each network. The networks named "rotation" learn from a walk on which the head turns
@@ -79,6 +97,8 @@ PRESETS = {
 def preset(name: str, **changes: Any) -> RatConfig:
     """Return the settings of a preset, with some fields changed. A value of None leaves the field as it is.
 
+    With a recorded path, the networks whose names begin with "rotation" are left out.
+
     Parameters
     ----------
     name : {"quick", "paper"}
@@ -86,13 +106,24 @@ def preset(name: str, **changes: Any) -> RatConfig:
     **changes
         New values for fields of :class:`RatConfig`.
 
+    Raises
+    ------
+    ExperimentError
+        If a network cannot learn from a recorded path.
+
     Examples
     --------
     >>> from biosfa.experiments import rat
     >>> rat.preset("paper", networks=("bio",)).frames
     10000
     """
-    return changed(PRESETS[name], **changes)
+    config = changed(PRESETS[name], **changes)
+    walking = tuple(name for name in config.networks if not name.startswith("rotation"))
+    if not config.is_recorded or walking == config.networks:
+        return config
+    if changes.get("networks") is not None:
+        raise ExperimentError("the networks rotation-bio and rotation-exact need the simulated walk: leave out --path")
+    return changed(config, networks=walking)
 
 
 def chosen(names: list[str]) -> tuple[str, ...]:
@@ -121,6 +152,26 @@ def load_room(config: RatConfig) -> Room:
         raise ExperimentError(str(error)) from None
 
 
+@held(1)
+def load_path(config: RatConfig) -> Float64Array | None:
+    """Read the recorded path; None if the rat walks by itself."""
+    if not config.is_recorded:
+        return None
+    try:
+        chunks = list(open_stream(config.path, missing="break").chunks())
+    except InputError as error:
+        raise ExperimentError(str(error)) from None
+    skipped = chunks[-1].position.n_skipped if chunks else 0
+    if skipped:
+        raise ExperimentError(f"{config.path} has {counted(skipped, 'row')} with missing values: leave them out")
+    return np.concatenate([chunk.samples for chunk in chunks], dtype=np.float64)
+
+
 def stream(config: RatConfig, seed: int, *, rotates: bool) -> RatStream:
-    """Make the frames that the rat sees on the walk of a seed."""
-    return rat_stream(config.frames, room=load_room(config), walk=ROTATION if rotates else None, random_state=seed)
+    """Make the frames that the rat sees on the recorded path, or on the walk of a seed."""
+    walk = ROTATION if rotates else None
+    room, path = load_room(config), load_path(config)
+    try:
+        return rat_stream(config.frames, walk=walk, path=path, head=config.head, room=room, random_state=seed)
+    except ValueError as error:  # the message says what is wrong with the path
+        raise ExperimentError(f"{config.path}: {error}") from None

@@ -7,13 +7,21 @@ from typing import Any
 import numpy as np
 
 from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, arrays_of, digest
-from biosfa.experiments.rat._config import RatConfig, load_room, stream
+from biosfa.experiments.rat._config import RatConfig, load_path, load_room, stream
 from biosfa.experiments.rat._figures import draw_figures
 from biosfa.experiments.rat._report import write_report
 from biosfa.experiments.rat._tasks import tasks
 from biosfa.typing import Arrays
 
-NUMBERS = ("place_units", "s_pos_median", "s_dir_median", "spatial_information_median", "sparsity_median")
+NUMBERS = (
+    "place_units",
+    "direction_units",
+    "mixed_units",
+    "s_pos_median",
+    "s_dir_median",
+    "spatial_information_median",
+    "sparsity_median",
+)
 
 
 class Rat(Experiment[RatConfig]):
@@ -33,9 +41,13 @@ class Rat(Experiment[RatConfig]):
         return f"rat, {self.config.preset}"
 
     def inputs(self) -> dict[str, str]:
-        """Return a digest of the textures."""
-        room = load_room(self.config)
-        return {"textures_digest": digest((room.walls, room.floor, room.scenes))}
+        """Return digests of the textures and of the recorded path."""
+        room, path = load_room(self.config), load_path(self.config)
+        found = {"textures_digest": digest((room.walls, room.floor, room.scenes))}
+        if path is not None:
+            stream(self.config, self.config.seed, rotates=False)  # a path that cannot be used is an error here
+            found["path_digest"] = digest((path,))
+        return found
 
     def stages(self, folder: RunFolder) -> Sequence[Callable[[Results], list[Task]]]:
         """Return one stage: no task needs the result of another."""

@@ -12,6 +12,11 @@ from biosfa.presentation.report import Report
 if TYPE_CHECKING:
     from biosfa.experiments.rat._config import RatConfig
 
+WALKS = {
+    "path": "follows a recorded path",
+    "walk": "follows a recorded path, and turns its head as on a simulated walk,",
+}
+
 
 def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timings: dict[str, Any], room: Room) -> None:
     """Write ``report.html``."""
@@ -20,7 +25,8 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
     report = Report(
         "A rat, a hierarchy, and place cells",
         "Experiment 3 of “A biologically plausible neural network for Slow Feature Analysis” (Lipshutz et al., NeurIPS "
-        f"2020). A rat walks through a room of {room.width:g} × {room.depth:g} and sees {config.frames:,} frames. "
+        f"2020). A rat {WALKS[config.head] if config.is_recorded else 'walks'} through a room of {room.width:g} × "
+        f"{room.depth:g} and sees {config.frames:,} frames. "
         "Three layers of modules learn slow features of the frames, one layer after the other. The place cells are "
         "independent components of the 32 features at the top.",
     )
@@ -54,6 +60,8 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
             "medians",
             "seed",
             "place units",
+            "head-direction",
+            "mixed",
             "S_pos",
             "S_dir",
             "bits",
@@ -67,10 +75,11 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
     report.paragraph(
         "S_pos and S_dir are the shares of a unit's variance over positions and headings that position and heading "
         "explain. A place unit has exactly one field, which is smaller than a quarter of the room, and S_pos > 0.8. A "
-        "field is a connected region above half of the peak, with 8 bins or more. “bits” is the spatial information. Δ "
-        "is the slowness of the 32 features after whitening. The oracle knows the position and uses its 32 slowest "
-        "functions. The decoding error is the median distance between true positions and positions that a linear "
-        "decoder reads from the features."
+        "field is a connected region above half of the peak, with 8 bins or more. A head-direction unit has "
+        "S_dir > 0.8. In a mixed unit, neither share is above 0.8. “bits” is the spatial information. Δ is the "
+        "slowness of the 32 features after whitening. The oracle knows the position and uses its 32 slowest functions. "
+        "The decoding error is the median distance between true positions and positions that a linear decoder reads "
+        "from the features."
     )
     layered = {name: runs[0]["slowness"] for name, runs in networks.items() if "slowness" in runs[0]}
     if layered:
@@ -102,9 +111,11 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
     )
     report.heading("Run it again")
     textures = "" if config.textures == "made" else f' --textures "{config.textures}"'
+    walked = f' --path "{config.path}" --head {config.head}' if config.is_recorded else ""
     chosen = "".join(f" --network {name}" for name in config.networks)
     report.code(
-        f"biosfa reproduce rat --preset {config.preset} --runs {config.runs} --seed {config.seed}{textures}{chosen}"
+        f"biosfa reproduce rat --preset {config.preset} --frames {config.frames} --runs {config.runs} "
+        f"--seed {config.seed}{textures}{walked}{chosen}"
     )
     report.paragraph("The trained hierarchies are in the folder “networks”. The function biosfa.load reads them.")
     report.versions()
@@ -113,11 +124,13 @@ def write_report(folder: Path, config: "RatConfig", found: dict[str, Any], timin
 
 def _row(name: str, run: dict[str, Any]) -> list[str]:
     if "diverged" in run:
-        return [NAMES[name], str(run["seed"]), "diverged", *[""] * 7]
+        return [NAMES[name], str(run["seed"]), "diverged", *[""] * 9]
     return [
         NAMES[name],
         str(run["seed"]),
         str(run["place_units"]),
+        str(run["direction_units"]),
+        str(run["mixed_units"]),
         f"{run['s_pos_median']:.3f}",
         f"{run['s_dir_median']:.4f}",
         f"{run['spatial_information_median']:.2f}",
