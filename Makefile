@@ -16,7 +16,7 @@ test: $(VENV)/.installed-test lint
 
 test-integrations: BIN := $(HOSTS)/bin
 test-integrations: $(HOSTS)/.installed
-	$(BIN)/python -m pytest tests/integrations src/biosfa/integrations "tests/integration/test_docs.py::test_the_examples_of_a_page_run_one_after_the_other[ecosystem.md]"
+	$(BIN)/python -m pytest tests/integrations src/biosfa/integrations "tests/integration/test_docs.py::test_the_examples_of_a_page_run_one_after_the_other[ecosystem.md]" "tests/integration/test_docs.py::test_the_examples_of_a_page_run_one_after_the_other[exporting.md]"
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -104,5 +104,5 @@ $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
 
 $(HOSTS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(HOSTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[hosts]"
+	$(HOSTS)/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[hosts]"
 	touch $@

@@ -39,6 +39,12 @@ def test_a_circle_at_constant_speed():
     assert np.all(heading < 360)
 
 
+def test_a_heading_just_below_zero_is_zero():
+    """The remainder of a small negative number and 360 is 360."""
+    path = np.column_stack([np.arange(4.0), [0.0, 1.0, 2.0, 3.0], [0.0, 1e-17, 0.0, 1.0]])
+    assert rat_stream(4, path=path).path.heading.max() < 360.0
+
+
 def test_uneven_times_are_made_even():
     time = np.array([0.0, 1.0, 1.5, 4.0])  # at constant velocity
     position, heading = rat_stream(9, path=np.column_stack([time, 5 * time, 3 * time])).path

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from biosfa import SFA, BioSFA, CuBICA, GraphSFA, LocalSFA, OfflineBioSFA, OnlineSFA
-from biosfa.episodes import chunk_of, labelled_like, rows_of
+from biosfa.episodes import begins_series, chunk_of, labelled_like, rows_of
 from biosfa.exceptions import InputError
 from biosfa.io import open_stream
 from biosfa.monitoring import SlowFeatureMonitor
@@ -207,6 +207,39 @@ def test_gaps_in_the_index_of_a_frame(cube, frame):
     assert slow.index[slow["sfa0"].isna()].equals(frame.index[[0, 100, 107]])
 
 
+def test_times_backed_by_arrow(frame):
+    dates = frame.index.tz_convert(None)
+    for index in (
+        dates.astype("timestamp[us][pyarrow]"),
+        frame.index.tz_convert("UTC").astype("timestamp[ns, UTC][pyarrow]"),
+        (dates - dates[0]).astype("duration[ns][pyarrow]"),
+    ):
+        assert rows_of(frame.set_index(index)).lengths.tolist() == [100, 7, T - 107]
+    days = pd.Index(pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03", "2026-02-03"])).astype("date32[pyarrow]")
+    assert rows_of(frame[:4].set_index(days)).lengths.tolist() == [3, 1]
+    missing = dates.where(np.arange(T) != 3).astype("timestamp[us][pyarrow]")
+    with pytest.raises(ValueError, match="X has no time at row 3"):
+        rows_of(frame.set_index(missing))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_masked_values_are_missing(dtype, cube):
+    X = np.ma.array(cube[0].astype(dtype))
+    X[[10, 11, 50], [0, 1, 2]] = np.ma.masked
+    X.data[10:12, :2] = 1e6
+    with pytest.raises(ValueError, match="NaN"):
+        SFA(2).fit(X)
+    for model in (SFA(2, missing="break"), OnlineSFA(2, missing="break", random_state=0)):
+        ours, theirs = clone(model).fit(X), clone(model).fit(X.filled(np.nan))
+        np.testing.assert_array_equal(ours.components_, theirs.components_)
+        np.testing.assert_array_equal(ours.transform(X), theirs.transform(X.filled(np.nan)))
+        assert ours.transform(X).dtype == dtype
+        chunk = clone(model).partial_fit(X)
+        np.testing.assert_array_equal(chunk.mean_, clone(model).partial_fit(X.filled(np.nan)).mean_)
+    whole = np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
+    np.testing.assert_array_equal(rows_of(whole).samples, [[1.0, np.nan], [3.0, 4.0]])
+
+
 def test_a_frame_at_uneven_times_has_no_gaps(cube, frame):
     seconds = (frame.index - frame.index[0]).total_seconds().to_numpy()
     theirs = SFA(2).fit(cube[0], time=seconds)
@@ -228,6 +261,16 @@ def test_a_panel_has_one_episode_per_series(cube, recording):
     assert rows_of(frame).lengths.tolist() == [T, 10, T - 11]
     model = SFA(2).partial_fit(frame.rename(columns=str)).partial_fit(frame.rename(columns=str))
     assert model.n_samples_seen_ == 2 * len(frame)
+    unnamed = frame.set_index(
+        pd.MultiIndex.from_arrays([[np.nan] * T + ["b"] * (T - 1), frame.index.levels[1][:1].repeat(len(frame))])
+    )
+    assert np.flatnonzero(begins_series(unnamed.index)).tolist() == [0, T]
+
+
+def test_lengths_alone_decide_where_an_index_cannot_be_read(frame):
+    for index in (frame.index.date, pd.MultiIndex.from_product([frame.index, ["a"]])):
+        assert rows_of(frame.set_index(index), lengths=[T]).lengths == [T]
+        assert rows_of(frame.set_index(index), ordered=False).lengths is None
 
 
 @given(
@@ -369,6 +412,8 @@ def with_times(frame, times):
             "X has no time at row 0: give each row a time",
         ),
         (lambda X: X.assign_coords(time=[f"t{i}" for i in range(T)]), "t0.*, which is neither a number nor a date"),
+        (lambda X: X[0].variable, "X is a Variable: give a DataArray"),
+        (lambda X: X[..., :0], r"0 feature\(s\)"),
         (lambda X: X.astype(str) + "V", "could not convert string to float"),
     ],
 )
@@ -388,6 +433,15 @@ def test_wrong_arrays_are_refused_in_one_line(wrong, message, recording):
         ),
         (lambda X: X.iloc[[0, 0, 1, 2]], "time must increase, but row 1 of X"),
         (lambda X: X.set_index(pd.DatetimeIndex([None, *X.index[1:]])), "X has no time at row 0"),
+        (
+            lambda X: X.set_index(X.index.date),
+            "has dates as objects: convert it by pandas.to_datetime, or give lengths",
+        ),
+        (lambda X: X.set_index(X.index.astype(object)), "has dates as objects: convert it by pandas.to_datetime"),
+        (
+            lambda X: X.set_index(pd.MultiIndex.from_product([X.index, ["a"]])),
+            r"time must be the last level .*, as in X.swaplevel\(\).sort_index\(\), or give lengths",
+        ),
         (lambda X: X.assign(word="x"), r"column 'word' of X holds str, but samples must be numbers: leave it out \("),
         (
             lambda X: X.assign(mixed=["x", 1] * (T // 2)),

@@ -144,11 +144,21 @@ def test_every_expansion_can_be_exported():
     assert list(EXPANSIONS) == list(registry.EXPANSIONS)
 
 
-def test_a_large_mean_costs_no_digits(training):
+@pytest.mark.parametrize("pca", [None, 4])
+def test_a_large_mean_costs_no_digits(pca, training):
     """In float32, 1e4 and 1e4 + 1e-3 are neighbours; the mean lies between them."""
     X = (training + 1e4).astype(np.float32)
-    sfa = SFA(3).fit(X)
+    sfa = SFA(3, pca=pca).fit(X)
+    expected = sfa.transform(X[:1000].astype(np.float64))
+    np.testing.assert_allclose(sfa.transform(X[:1000]), expected, atol=1e-4)
     assert_same_answers(sfa, X[:1000], sfa.transform(X[:1000]))
+
+
+@pytest.mark.parametrize("name", ["SFA with all steps", "SFA with delays"])
+def test_no_windows_have_no_features(name, training):
+    run = session(clone(MODELS[name]).fit(training))
+    given = run.get_inputs()[0]
+    assert run.run(None, {given.name: np.zeros((0, *given.shape[1:]), np.float32)})[0].shape == (0, 3)
 
 
 @pytest.fixture(scope="module")

@@ -192,6 +192,38 @@ def test_missing_values_are_gaps_if_asked_for():
     assert np.isnan(model.transform_one({"level": None})["onlinesfa0"])
 
 
+def test_missing_values_are_an_error_unless_asked_for():
+    model = river.OnlineSFA(1, seed=0)
+    model.learn_one({"level": 1.0, "flow": 2.0})
+    for method in (model.learn_one, model.transform_one):
+        for level in (None, np.nan, np.inf):
+            with pytest.raises(ValueError, match=r"NaN|infinity"):
+                method({"level": level, "flow": 1.0})
+
+
+def test_principal_components_need_several_rows():
+    _, X = slow_mixture(1000)
+    model = river.OnlineSFA(1, seed=0, pca=3)
+    for x in dictionaries(X[:2]):
+        with pytest.raises(ValueError, match="pca is computed from the first rows: call learn_many first"):
+            model.learn_one(x)
+    model.learn_many(pd.DataFrame(X[:-1], columns=KEYS))
+    model.learn_one(dictionaries(X)[-1])
+    assert model.estimator.n_samples_seen_ == len(X)
+
+
+def test_columns_are_told_apart_by_their_names():
+    model = river.OnlineSFA(1, seed=0)
+    twice = pd.DataFrame(slow_mixture(100)[1][:, :3], columns=["level", "flow", "level"])
+    with pytest.raises(ValueError, match=r"(?s)unique column names.*'level'"):
+        model.learn_many(twice)
+    model.learn_one({1: 1.0, "1": 2.0})
+    model.learn_many(pd.DataFrame([[2.5, 1.5], [2.0, 1.0]], columns=["1", 1]))
+    assert model.estimator.n_samples_seen_ == 3
+    with pytest.raises(ValueError, match="unique column names"):
+        model.transform_many(pd.DataFrame([[2.5, 1.5, 1.0]], columns=["1", 1, 1]))
+
+
 def test_delays_are_refused():
     with pytest.raises(ValueError, match="n_delays must be 1; got 3"):
         river.OnlineSFA(n_delays=3)

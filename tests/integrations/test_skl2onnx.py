@@ -2,6 +2,7 @@
 
 import numpy as np
 import onnxruntime
+import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -37,6 +38,21 @@ def test_a_pipeline_computes_the_same(name, dtype):
     np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
     deviations = np.nanstd(expected, axis=0)
     assert np.nanmax(np.abs(found - expected) / deviations) < (1e-10 if dtype == np.float64 else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "pipeline", [SFA(2), make_pipeline(SFA(3, n_delays=2), StandardScaler())], ids=["SFA", "first"]
+)
+def test_a_frame_has_one_input_per_column(pipeline, dtype):
+    X = slow_mixture(1000)[1].astype(dtype)
+    frame = pd.DataFrame(X, columns=[f"sensor{i}" for i in range(X.shape[1])])
+    expected = pipeline.fit(frame).transform(frame)
+    register()
+    run = onnxruntime.InferenceSession(skl2onnx.to_onnx(pipeline, frame[:1]).SerializeToString())
+    found = run.run(None, {name: frame[[name]].to_numpy() for name in frame})[0]
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expected, atol=1e-4 if dtype == np.float32 else 1e-10)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])

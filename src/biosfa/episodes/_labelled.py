@@ -3,6 +3,7 @@
 None of these libraries is imported: an array is recognised by its attributes.
 """
 
+import math
 import sys
 from collections.abc import Callable, Hashable
 from contextlib import suppress
@@ -39,6 +40,7 @@ class Layout(NamedTuple):
     words: Any = None  # the same, as messages show them
     sort: str = ""  # what sorts the rows in time
     closed: bool = False  # whether its last row is the last one of an episode
+    problem: str = ""  # why its labels do not say what an episode is
 
     def starts(self) -> BoolArray:
         """Return which rows begin an episode: also those after a gap in time.
@@ -46,9 +48,11 @@ class Layout(NamedTuple):
         Raises
         ------
         ValueError
-            If times are missing, or do not increase within an episode.
+            If times are missing, do not increase within an episode, or cannot be read.
         """
         assert self.begins is not None
+        if self.problem:
+            raise ValueError(f"{self.problem}, or give lengths")
         if self.times is None:
             return self.begins
         times = _as_times(self.times)
@@ -139,8 +143,8 @@ def begins_series(index: Any) -> BoolArray:
     """Return which rows begin a series of a panel. The last level of its pandas index is time."""
     begins: BoolArray = np.arange(len(index)) == 0
     if index.nlevels > 1:
-        series = index.droplevel(-1)
-        begins[1:] = series[1:] != series[:-1]
+        codes = np.stack(index.codes[:-1])  # unlike labels, codes of NaN are equal
+        begins[1:] = (codes[:, 1:] != codes[:, :-1]).any(axis=0)
     return begins
 
 
@@ -149,6 +153,8 @@ def _layout(X: Any) -> Layout:
         raise ValueError('X is a Dataset, but samples must be one array: give X.to_dataarray("feature")')
     if _is_dataarray(X):
         return _of_dataarray(X)
+    if hasattr(X, "dims"):
+        raise ValueError(f"X is a {type(X).__name__}: give a DataArray")
     if hasattr(X, "__dask_graph__"):
         return Layout(X)
     if hasattr(X, "time_support"):
@@ -157,6 +163,8 @@ def _layout(X: Any) -> Layout:
         return _of_pandas(X)
     if hasattr(X, "get_columns"):
         return _of_polars(X)
+    if isinstance(X, np.ma.MaskedArray):
+        return Layout(np.ma.filled(X.astype(X.dtype if X.dtype.kind == "f" else float), np.nan))
     return Layout(_in_memory(X) if hasattr(X, "__dlpack_device__") and not isinstance(X, np.ndarray) else X)
 
 
@@ -170,7 +178,7 @@ def _of_dataarray(X: Any) -> Layout:
     cube = X.transpose(*others, TIME, feature).data
     if not hasattr(cube, "__dask_graph__"):
         cube = np.asarray(cube)
-    samples, n_times = cube.reshape(-1, cube.shape[-1]), max(1, cube.shape[-2])
+    samples, n_times = cube.reshape(math.prod(cube.shape[:-1]), cube.shape[-1]), max(1, cube.shape[-2])
     begins = np.arange(len(samples)) % n_times == 0
     if feature in X.indexes:
         samples = _named(samples, X.indexes[feature])
@@ -209,14 +217,29 @@ def _of_pynapple(X: Any) -> Layout:
 
 def _of_pandas(X: Any) -> Layout:
     """Lay out a frame of pandas: if the last level of its index has times, the other levels are episodes."""
-    index = X.index.get_level_values(-1)
+    levels = [X.index.get_level_values(i) for i in range(X.index.nlevels)]
+    times, begins = _times_of(levels[-1]), np.arange(len(X)) == 0
+    if times is not None:
+        return Layout(X, begins_series(X.index), times, levels[-1], "X.sort_index()", closed=len(levels) > 1)
+    if levels[-1].inferred_type in ("date", "datetime"):
+        return Layout(X, begins, problem="the index of X has dates as objects: convert it by pandas.to_datetime")
+    if any(_times_of(level) is not None for level in levels):
+        where = "time must be the last level of the index of X"
+        return Layout(X, begins, problem=f"{where}: move it there, as in X.swaplevel().sort_index()")
+    return Layout(X)
+
+
+def _times_of(index: Any) -> np.ndarray[Any, Any] | None:
+    """Return the times in a pandas index; None if it has no dates, durations or periods."""
+    kind = getattr(index.dtype, "kind", "")
+    times: np.ndarray[Any, Any] | None = None
     if hasattr(index, "as_unit"):  # dates or durations
-        times = index.as_unit("ns").asi8.view(f"{index.dtype.kind}8[ns]")
+        times = index.as_unit("ns").asi8.view(f"{kind}8[ns]")
+    elif kind in ("m", "M"):  # the same, backed by Arrow
+        times = index.to_numpy(f"{kind}8[ns]")
     elif hasattr(index, "to_timestamp"):  # periods
         times = np.where(index.isna(), np.nan, index.asi8)
-    else:
-        return Layout(X)
-    return Layout(X, begins_series(X.index), times, index, "X.sort_index()", closed=X.index.nlevels > 1)
+    return times
 
 
 def _of_polars(X: Any) -> Layout:

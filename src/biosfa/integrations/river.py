@@ -8,6 +8,7 @@ import numpy as np
 from biosfa import estimators
 from biosfa.extras import imported
 from biosfa.typing import Float64Array
+from biosfa.validation import check_finite
 from biosfa.wording import listed, shortened
 
 MiniBatchTransformer: Any = imported("river.base", "river", least="0.26.1").MiniBatchTransformer
@@ -67,7 +68,16 @@ class _Transformer(MiniBatchTransformer):
         ----------
         x : dict
             The sample: a number for each key. Its keys must be those of the first sample.
+
+        Raises
+        ------
+        ValueError
+            If the keys are others than those of the first sample, or a value is no number. If nothing was learned
+            before and the learner has ``pca``: principal components need several rows, so give them to
+            :meth:`learn_many` first.
         """
+        if self.estimator.pca is not None and not estimators.has_started(self.estimator):
+            raise ValueError("pca is computed from the first rows: call learn_many first")
         keys = self._keys or _in_order(x)
         self.estimator.learn_one(_row(x, keys))
         self._keys = keys
@@ -128,6 +138,7 @@ class _Transformer(MiniBatchTransformer):
 
     def _features(self, rows: Float64Array) -> Float64Array:
         """Return the slow features of some rows; 0 as long as nothing was learned."""
+        check_finite(self.estimator, rows, allow_nan=self.estimator.missing == "break")
         if not estimators.has_started(self.estimator):
             return np.zeros((len(rows), self.n_components))
         projection = self._present()
@@ -265,7 +276,7 @@ def _row(x: Mapping[Hashable, Any], keys: list[Hashable]) -> Float64Array:
 def _rows(frame: Any, keys: list[Hashable]) -> Float64Array:
     """Return the rows of a frame with the columns in the order of the keys."""
     columns = list(frame.columns)
-    if sorted(columns, key=str) != keys:
+    if set(columns) != set(keys):
         _refuse(columns, keys)
     values: Float64Array = frames.to_numpy(frame)
     return np.ascontiguousarray(values[:, [columns.index(key) for key in keys]])

@@ -57,8 +57,8 @@ def _transformers() -> Iterator[type]:
 
 
 def _precision(operator: Any) -> np.dtype[Any]:
-    """Return the precision of the features: that of the input, if it is float64 and the model computes in float64."""
-    doubles = type(operator.inputs[0].type).__name__ == "DoubleTensorType"
+    """Return the precision of the features: float64 if an input has it, and the model computes in float64."""
+    doubles = any(type(each.type).__name__ == "DoubleTensorType" for each in operator.inputs)
     return DOUBLE if doubles and not isinstance(operator.raw_operator, HierarchicalSFA) else SINGLE
 
 
@@ -74,7 +74,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of a model to a graph of skl2onnx."""
     part, precision = part_of(operator.raw_operator), _precision(operator)
     graph = Graph(precision, scope.get_unique_operator_name("biosfa") + "_")
-    given = graph.cast(operator.inputs[0].full_name, precision)
+    columns = [graph.cast(each.full_name, precision) for each in operator.inputs]  # a frame has one input per column
+    given = columns[0] if len(columns) == 1 else graph.node("Concat", *columns, axis=1)
     nothing = np.full((part.n_rows - 1, *part.shape), np.nan)  # before the first row
     rows = Rows.following(graph, nothing, given, part.n_rows - 1)
     graph.rename(part.compute(graph, rows), operator.outputs[0].full_name)

@@ -50,5 +50,6 @@ class Reduction:
     def apply(self, X: FloatArray) -> FloatArray:
         """Return the principal components of samples."""
         dtype = precision_for(self.components, X.dtype)
-        reduced: FloatArray = (X - self.mean.astype(dtype)) @ self.components.T.astype(dtype)
+        centred = np.subtract(X, self.mean).astype(dtype, copy=False)  # in float64: a large mean has more digits
+        reduced: FloatArray = centred @ self.components.T.astype(dtype)
         return reduced.astype(X.dtype, copy=False)

@@ -34,7 +34,8 @@ def resampled(path: ArrayLike, n_frames: int, low: Float64Array, high: Float64Ar
         direction = np.stack([np.cos(angle), np.sin(angle)], axis=1) * (high - low) / extent  # stretched, too
     else:
         direction = _movement(position)
-    return Trajectory(position, np.degrees(np.arctan2(direction[:, 1], direction[:, 0])) % 360.0)
+    heading = np.degrees(np.arctan2(direction[:, 1], direction[:, 0])) % 360.0
+    return Trajectory(position, heading % 360.0)  # the first remainder is 360.0 for angles just below zero
 
 
 def _checked(path: ArrayLike) -> Float64Array:

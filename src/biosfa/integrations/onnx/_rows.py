@@ -42,21 +42,18 @@ class Rows:
 
     def last(self) -> Value:
         """Return the rows that the next rows of the stream need."""
-        return self._slice(self.values, -self.past, NO_END, axis=0)
+        return self._slice(-self.past, NO_END)
 
     def delayed(self, n_delays: int, ago: int = 0) -> Value:
         """Return delay vectors (n, n_delays × columns), the newest first. They end ``ago`` rows before each row."""
         newest = self.past - ago
         if self.windows:
-            end = newest - n_delays
-            backward = self._slice(self.values, newest, end if end >= 0 else -NO_END, axis=1, step=-1)
-            return self.graph.node("Reshape", backward, [0, -1])
-        if self.past == 0:
+            parts = [self.graph.node("Gather", self.values, newest - delay, axis=1) for delay in range(n_delays)]
+        elif self.past == 0:
             return self.values
-        parts = [
-            self._slice(self.values, newest - delay, -(delay + ago) or NO_END, axis=0) for delay in range(n_delays)
-        ]
+        else:
+            parts = [self._slice(newest - delay, -(delay + ago) or NO_END) for delay in range(n_delays)]
         return parts[0] if n_delays == 1 else self.graph.node("Concat", *parts, axis=1)
 
-    def _slice(self, values: Value, begin: int, end: int, *, axis: int, step: int = 1) -> Value:
-        return self.graph.node("Slice", values, [begin], [end], [axis], [step])
+    def _slice(self, begin: int, end: int) -> Value:
+        return self.graph.node("Slice", self.values, [begin], [end], [0])
