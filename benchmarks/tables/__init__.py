@@ -66,6 +66,9 @@ TABLES = {
     "monitoring-simulated": Table(
         "Limits, verdicts and contributions of a monitor on simulated data", ("monitoring",), programs.monitoring
     ),
+    "scaling": Table(
+        "Exact SFA of 4 GB of Parquet files, 10,000,000 rows × 50 columns", ("scaling",), programs.targets
+    ),
     "choosing": Table(
         "Intervals, chance and the recommended number of features on simulated data", ("choosing",), programs.targets
     ),

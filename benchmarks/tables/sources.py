@@ -63,6 +63,7 @@ SOURCES = {
         "monitoring", "python benchmarks/monitoring.py --only tep --tep FOLDER", "--only", "tep", "--tep", TEP
     ),
     "choosing": _program("choosing", "make bench-choosing"),
+    "scaling": _program("scaling", "make bench-scaling"),
     "exporting": _program("exporting", "make bench-exporting"),
     "walks": _program("walks", "make bench-walks", "--out", "{out}"),
     "soak": Source("make soak", ("benchmarks/soak.py", "--out", "{out}"), ("OnlineSFA.json", "BioSFA.json")),

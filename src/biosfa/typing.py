@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 Float64Array: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
+ByteArray: TypeAlias = NDArray[np.uint8]
 IntArray: TypeAlias = NDArray[np.int64]
 Arrays: TypeAlias = dict[str, np.ndarray[Any, Any]]
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import Arrays, Float64Array, FloatArray
+from biosfa.wording import first_line
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -49,15 +50,19 @@ def check_samples(
                 "to fit or transform_chunks"
             )
         _refuse_times(X)
-        checked = validate_data(
-            estimator,
-            X,
-            reset=reset,
-            dtype=list(FLOATS),
-            order="C",
-            ensure_all_finite=False,
-            ensure_min_samples=min_samples,
-        )
+        try:
+            checked = validate_data(
+                estimator,
+                X,
+                reset=reset,
+                dtype=list(FLOATS),
+                order="C",
+                ensure_all_finite=False,
+                ensure_min_samples=min_samples,
+            )
+        except (TypeError, ValueError):
+            _refuse_words(X)
+            raise
     check_finite(estimator, checked, allow_nan=allow_nan, n_streams=n_streams)
     return checked
 
@@ -99,7 +104,18 @@ def _refuse_times(X: Any) -> None:
     elif getattr(getattr(X, "dtype", None), "kind", "") in "mM" and hasattr(X, "dtype"):
         raise ValueError(f"X holds {X.dtype}, but samples must be numbers: give times as numbers, or leave them out")
     for name, kind in kinds.items():
-        raise ValueError(f"column {name!r} of X holds {kind}, but samples must be numbers: leave it out")
+        to_index = f", or make it the index, as in X.set_index({name!r})" if getattr(kind, "kind", "") == "M" else ""
+        raise ValueError(f"column {name!r} of X holds {kind}, but samples must be numbers: leave it out{to_index}")
+
+
+def _refuse_words(X: Any) -> None:
+    """Raise ValueError that names the first column of a frame that does not hold numbers."""
+    for name in X.columns if hasattr(X, "dtypes") and hasattr(X, "columns") else ():
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            words = f"column {name!r} of X holds {X[name].dtype}, but samples must be numbers: leave it out"
+            raise ValueError(f"{words} ({first_line(error)})") from None
 
 
 def check_choice(name: str, value: object, choices: tuple[object, ...], more: str = "") -> None:

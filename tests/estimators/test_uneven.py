@@ -193,7 +193,7 @@ def test_models_are_merged_in_the_same_unit_of_time(tmp_path):
         (lambda X, t: SFA(lag=2).fit(X, time=t), "time needs lag=1"),
         (lambda X, t: SFA(n_delays=2).fit(X, time=t), "time needs n_delays=1"),
         (lambda X, t: SFA().fit(X, time=t, sample_weight=t), "cannot be used together"),
-        (lambda X, t: SFA().fit(X, time=True), "X is an array: give the times"),
+        (lambda X, t: SFA().fit(X, time=True), "X is an array without any: give the times"),
         (lambda X, t: SFA().fit(open_stream(X), time=t), "use time=True"),
         (lambda X, t: SFA().fit(open_stream(X, time=0), time=True), "opened with time.* and with max_step"),
     ],

@@ -100,9 +100,9 @@ def test_stopped_within_a_task_it_goes_on_there_bit_for_bit(finished, tmp_path, 
             raise Stopped
 
     with pytest.raises(Stopped):
-        run_network(SMALL, moments, rule, learner, 1, folder.scratch(name, "network"), stop_early)
+        run_network(SMALL, rule, learner, 1, folder.scratch(name, "network"), moments, stop_early)
     resumed = []
-    found = run_network(SMALL, moments, rule, learner, 1, folder.scratch(name, "network"), resumed.append)
+    found = run_network(SMALL, rule, learner, 1, folder.scratch(name, "network"), moments, resumed.append)
     assert resumed[0] == sum(learned)  # not from the beginning
     assert sum(resumed) == samples_of(SMALL, learner)
     with np.load(finished / "curves.npz") as first:
@@ -138,9 +138,18 @@ def test_a_damaged_checkpoint_is_not_used(tmp_path, monkeypatch):
     moments = load(SMALL).moments(lambda steps: None)
     kept_in = folder.scratch("bio-sfa-online-00", "network")
     kept_in.write_bytes(b"half a file")
-    assert NetworkCheckpoint(kept_in).load(new_network(SMALL, "bio-sfa", "online", 0), dict) is None
-    found = run_network(SMALL, moments, "bio-sfa", "online", 0, kept_in, lambda steps: None)
+    assert NetworkCheckpoint(kept_in, "test").load(new_network(SMALL, "bio-sfa", "online", 0), dict) is None
+    found = run_network(SMALL, "bio-sfa", "online", 0, kept_in, moments, lambda steps: None)
     assert found["samples"][-1] == 24_000
+
+
+def test_a_worker_that_does_not_have_the_folder_keeps_no_checkpoints(tmp_path, monkeypatch):
+    monkeypatch.setattr(_runner, "CHECKPOINT_SECONDS", 0.0)
+    moments = load(SMALL).moments(lambda steps: None)
+    kept_in = tmp_path / "elsewhere" / "bio-sfa-online-00.network.biosfa"
+    found = run_network(SMALL, "bio-sfa", "online", 0, kept_in, moments, lambda steps: None)
+    assert found["samples"][-1] == 24_000
+    assert not kept_in.parent.exists()
 
 
 def test_pieces_cover_every_sequence_once_an_epoch():

@@ -88,7 +88,7 @@ class OtherCheckpoints:
         self.whole = HierarchicalSFA(LAYERS, solver="exact").fit(self.frames, checkpoint=folder / "hierarchy")
         self.hierarchy = model_file.read_model(folder / "hierarchy")
         self.net = OnlineSFA(2, random_state=0)
-        NetworkCheckpoint(folder / "network").save(
+        NetworkCheckpoint(folder / "network", "fuzzed").save(
             OnlineSFA(2, random_state=0).partial_fit(signal()), lambda: {"samples": np.arange(3)}, now=True
         )
         self.network = model_file.read_model(folder / "network")
@@ -109,6 +109,6 @@ class OtherCheckpoints:
             if kind == "hierarchy":
                 HierarchicalSFA(LAYERS, solver="exact").fit(self.frames, checkpoint=path).transform(self.frames)
             else:
-                NetworkCheckpoint(path).load(self.net, lambda net, arrays: arrays["samples"].sum())
+                NetworkCheckpoint(path, "fuzzed").load(self.net, lambda net, arrays: arrays["samples"].sum())
 
         return read

@@ -14,7 +14,7 @@ from tests.conftest import posix
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-HOSTS = [file.stem for file in (ROOT / "src" / "biosfa" / "integrations").glob("[a-z]*.py")]
+HOSTS = ["pynapple", *(file.stem for file in (ROOT / "src" / "biosfa" / "integrations").glob("[a-z]*.py"))]
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 
 

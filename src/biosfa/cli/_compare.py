@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from biosfa.cli._errors import one_line_errors
-from biosfa.cli._experiments import Out, Resume, say_report
-from biosfa.cli._options import Given, takes_stream_options
+from biosfa.cli._experiments import Out, Resume, cluster_for, say_report
+from biosfa.cli._options import Given, Scheduler, takes_stream_options
 from biosfa.cli._output import say
 
 PANEL = "Comparison of learners"
@@ -65,9 +65,14 @@ def compare(
         typer.Option(help="Also measure the time and memory per sample for 100 to 5,000 columns. This takes a minute."),
     ] = True,
     jobs: Annotated[
-        int,
-        typer.Option(min=1, help="Number of learners that run at the same time. More than 1 distorts the times."),
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of learners that run at the same time. More than 1 distorts the times.",
+            show_default="1",
+        ),
+    ] = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
     *,
@@ -93,6 +98,7 @@ def compare(
             stream=StreamOptions(**given),
         )
         folder = out or Path("results") / f"compare-{Path(problem).stem}"
-        found, timings = arena.compare(config, folder, jobs=jobs, resume=resume)
+        with cluster_for(scheduler, jobs) as cluster:
+            found, timings = arena.compare(config, folder, jobs=jobs or 1, resume=resume, cluster=cluster)
         say(arena.as_text(found, timings))
     say_report(folder)

@@ -1,12 +1,18 @@
 """Commands that reproduce the paper."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from biosfa.cli._options import Scheduler, cluster_at
 from biosfa.cli._output import say
+
+if TYPE_CHECKING:
+    from biosfa.cluster import Cluster
 
 PANEL = "The paper's experiments"
 
@@ -37,6 +43,7 @@ Jobs = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="Resume a run that was stopped or killed.")]
 Seed = Annotated[int | None, typer.Option(min=0, help="Seed of all random numbers.", show_default="1")]
 
+MADE_IMAGES = ("dead leaves", "noise", "photographs")
 Images = Annotated[
     str,
     typer.Option(
@@ -49,6 +56,28 @@ Images = Annotated[
 def results_of(experiment: str, preset: Preset) -> Path:
     """Return the default folder for the results of an experiment."""
     return Path("results") / (experiment if preset is Preset.paper else f"{experiment}-{preset.value}")
+
+
+def full_path(name: str) -> str:
+    """Return the full path of a file or folder, because workers of a cluster may run in another folder."""
+    return str(Path(name).absolute()) if name not in MADE_IMAGES and Path(name).exists() else name
+
+
+@contextmanager
+def cluster_for(scheduler: str | None, jobs: int | None) -> Iterator["Cluster | None"]:
+    """Connect to the cluster that runs the tasks, if there is an address."""
+    from biosfa.exceptions import ClusterError, MissingExtraError, UserError
+
+    if scheduler is not None and jobs is not None:
+        raise UserError(
+            "give either --jobs or --scheduler: on a cluster, as many tasks run at the same time as its workers have "
+            "threads"
+        )
+    try:
+        with cluster_at(scheduler) as cluster:
+            yield cluster
+    except (ClusterError, MissingExtraError) as error:
+        raise UserError(str(error)) from error
 
 
 def say_report(folder: Path) -> None:
@@ -73,6 +102,7 @@ def reproduce_chaotic(
     ] = None,
     seed: Seed = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
 ) -> None:
@@ -81,7 +111,8 @@ def reproduce_chaotic(
 
     config = chaotic.preset(preset.value, variant=variant.value, runs=runs, seed=seed)
     folder = out or results_of("chaotic", preset)
-    found = chaotic.reproduce(config, folder, jobs=jobs, resume=resume)
+    with cluster_for(scheduler, jobs) as cluster:
+        found = chaotic.reproduce(config, folder, jobs=jobs, resume=resume, cluster=cluster)
     say(f"correlation with the driving force, lowest of {config.runs} runs: {min(found['correlation']):.4f}")
     for step, error in found["error_median"].items():
         say(f"median error after {int(step):>11,} steps: {error:.4g}")
@@ -119,6 +150,7 @@ def reproduce_images(
     ] = None,
     seed: Seed = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
 ) -> None:
@@ -127,14 +159,15 @@ def reproduce_images(
 
     config = experiment.preset(
         preset.value,
-        images=images,
+        images=full_path(images),
         rule=rule.value,
         networks=experiment.chosen(network) if network else None,
         runs=runs,
         seed=seed,
     )
     folder = out or results_of("images", preset)
-    found = experiment.reproduce(config, folder, jobs=jobs, resume=resume)
+    with cluster_for(scheduler, jobs) as cluster:
+        found = experiment.reproduce(config, folder, jobs=jobs, resume=resume, cluster=cluster)
     say(f"smallest possible slowness of {config.units} features, summed: {found['lambda_slow']:.3f}")
     for name, learners in experiment.learners_of(config).items():
         for learner in learners:
@@ -198,6 +231,7 @@ def reproduce_rat(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the first walk.", show_default="0")] = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
 ) -> None:
@@ -207,15 +241,16 @@ def reproduce_rat(
     config = rat.preset(
         preset.value,
         networks=rat.chosen(network) if network else None,
-        textures=textures,
-        path=path,
+        textures=full_path(textures) if textures else None,
+        path=full_path(path) if path else None,
         head=head.value,
         frames=frames,
         runs=runs,
         seed=seed,
     )
     folder = out or results_of("rat", preset)
-    found = rat.reproduce(config, folder, jobs=jobs, resume=resume)
+    with cluster_for(scheduler, jobs) as cluster:
+        found = rat.reproduce(config, folder, jobs=jobs, resume=resume, cluster=cluster)
     for name, results in found["networks"].items():
         for run in results:
             if "diverged" in run:
@@ -235,6 +270,7 @@ def sweep_chaotic(
     steps: Annotated[int, typer.Option(min=1000, help="Number of updates per network.")] = 1_000_000,
     seed: Seed = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
 ) -> None:
@@ -244,7 +280,8 @@ def sweep_chaotic(
 
     folder = out or Path("results/sweep-chaotic")
     config = changed(chaotic.ChaoticSweepConfig(steps), seed=seed)
-    best = chaotic.sweep(config, folder, jobs=jobs, resume=resume)
+    with cluster_for(scheduler, jobs) as cluster:
+        best = chaotic.sweep(config, folder, jobs=jobs, resume=resume, cluster=cluster)
     say(f"best: a = {best['a']:g}, b = {best['b']:g}, tau = {best['tau']:g}, error {best['error']:.4g}")
     say_report(folder)
 
@@ -255,6 +292,7 @@ def sweep_images(
     images: Images = "dead leaves",
     seed: Seed = None,
     jobs: Jobs = None,
+    scheduler: Scheduler = None,
     out: Out = None,
     resume: Resume = False,
 ) -> None:
@@ -263,8 +301,9 @@ def sweep_images(
     from biosfa.experiments.engine import changed
 
     folder = out or Path("results/sweep-images")
-    config = changed(experiment.ImagesSweepConfig(samples, images=images), seed=seed)
-    best = experiment.sweep(config, folder, jobs=jobs, resume=resume)
+    config = changed(experiment.ImagesSweepConfig(samples, images=full_path(images)), seed=seed)
+    with cluster_for(scheduler, jobs) as cluster:
+        best = experiment.sweep(config, folder, jobs=jobs, resume=resume, cluster=cluster)
     say(
         f"best: alpha = {best['alpha']:g}, beta = {best['beta']:g}, tau = {best['tau']:g}, "
         f"relative error {best['error']:.4g}"

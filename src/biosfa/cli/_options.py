@@ -15,7 +15,7 @@ import typer
 from biosfa.registry import EXPANSIONS, ONLINE_SOLVERS, SOLVERS, SUFFIXES, Choice
 
 FORMATS = (
-    f"{', '.join(SUFFIXES)}, a folder of such files, or - for CSV on standard input. FILE::NAME chooses one of several "
+    f"{', '.join(SUFFIXES)}, a folder of such files, a pattern such as '*.csv', or - for CSV on standard input. FILE::NAME chooses one of several "
     "arrays"
 )
 
@@ -36,8 +36,8 @@ Scheduler = Annotated[
     typer.Option(
         "--scheduler",
         metavar="ADDRESS",
-        help="Compute on a Dask cluster: the address of its scheduler, such as tcp://10.0.0.1:8786; or local, or "
-        "local:4, for workers on this machine.",
+        help="Compute on a Dask cluster: the address of its scheduler, such as tcp://HOST:8786; or local, or local:4, "
+        "for workers on this machine.",
         show_default="this process",
     ),
 ]

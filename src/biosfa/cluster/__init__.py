@@ -2,5 +2,6 @@
 
 from biosfa.cluster._client import Cluster, connected
 from biosfa.cluster._errors import plain_errors
+from biosfa.cluster._worker import Call
 
-__all__ = ["Cluster", "connected", "plain_errors"]
+__all__ = ["Call", "Cluster", "connected", "plain_errors"]

@@ -3,10 +3,13 @@
 import logging
 import re
 import time
+import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from queue import Empty, Queue
 from typing import Any
+from uuid import uuid4
 
 from biosfa import __version__
 from biosfa.cluster._errors import plain_errors
@@ -18,7 +21,13 @@ CONNECT_SECONDS = 15  # to find a scheduler, and to find it again if the connect
 WORKER_SECONDS = 30  # until the first worker of a scheduler is there
 AHEAD = 2  # calls per thread of the cluster that wait for a free thread
 STUCK_SECONDS, STUCK_CHECKS = 45.0, 3  # how long to wait for workers that cannot work, and how often to look
+# Dask lets workers return memory to the system at once. With it, work on large arrays takes up to twice as long.
+WORKER_SETTINGS = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 VERSION = "__import__('biosfa').__version__"  # evaluated by workers, which may not have biosfa
+
+
+class Waiting(Exception):  # noqa: N818 (it is no error)
+    """There is no result yet."""
 
 
 class Cluster:
@@ -65,7 +74,9 @@ class Cluster:
 
     def share(self, content: Any) -> Any:
         """Send something to the cluster once, to be an argument of many calls."""
-        return self._client.submit(_itself, content, pure=False)  # a worker that ends loses it: it is sent again
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph")
+            return self._client.submit(_itself, content, pure=False)  # a worker that ends loses it: it is sent again
 
     def on_each_worker(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
         """Call a function on each worker, and return the results by the addresses of the workers."""
@@ -79,8 +90,8 @@ class Cluster:
         """
         most, pending = AHEAD * self.n_threads + self.n_threads, deque[Any]()
         try:
-            for arguments in calls:
-                pending.append(self._client.submit(function, *arguments, pure=False))
+            for number, arguments in enumerate(calls):  # the priority lets earlier calls run first
+                pending.append(self._client.submit(function, *arguments, pure=False, priority=-number))
                 if len(pending) >= most:
                     yield self._result(pending.popleft())
             while pending:
@@ -88,18 +99,47 @@ class Cluster:
         finally:
             self._cancel(list(pending))
 
-    def as_completed(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    def as_completed(
+        self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]
+    ) -> Generator[Any, None, None]:
         """Call a function with many arguments on the workers, and yield each result as soon as it is there."""
-        futures = [self._client.submit(function, *arguments, pure=False) for arguments in calls]
+        futures, done = [self._client.submit(function, *arguments, pure=False) for arguments in calls], Queue[Any]()
         try:
-            for future in imported("distributed", "dask").as_completed(futures, loop=self._client.loop):
-                yield future.result()
+            for future in futures:
+                future.add_done_callback(done.put)
+            for _ in futures:
+                future = self._patiently(done.get, Empty)
+                yield self._result(future)
                 future.release()
         finally:
             self._cancel(futures)
 
+    @contextmanager
+    def listening(self, hear: Callable[[Any], None]) -> Iterator[str]:
+        """Pass what calls tell to a function, in another thread. Yields the topic that they must give."""
+        topic = f"biosfa-{uuid4()}"
+        self._client.subscribe_topic(topic, lambda event: hear(event[1]))
+        try:
+            yield topic
+        finally:
+            with suppress(Exception):  # there may be no scheduler any more
+                self._client.unsubscribe_topic(topic)
+
     def _result(self, future: Any) -> Any:
-        """Wait for a result, as long as there are workers that can still compute it.
+        """Wait for the result of a call."""
+
+        def result(timeout: float) -> Any:
+            try:
+                return future.result(timeout=timeout)
+            except TimeoutError:
+                if not future.done():
+                    raise Waiting from None
+            return future.result()  # a large one, or an error of the function
+
+        return self._patiently(result, Waiting)
+
+    def _patiently(self, wait: Callable[..., Any], late: type[Exception]) -> Any:
+        """Wait for something, as long as there are workers that can still compute it.
 
         Raises
         ------
@@ -109,10 +149,9 @@ class Cluster:
         stuck = 0
         while True:
             try:
-                return future.result(timeout=STUCK_SECONDS / STUCK_CHECKS)
-            except TimeoutError:
-                if future.done():  # the error is that of the function
-                    raise
+                return wait(timeout=STUCK_SECONDS / STUCK_CHECKS)
+            except late:
+                pass
             states = {worker["status"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values()}
             stuck = stuck + 1 if states <= {"paused"} else 0
             if stuck >= STUCK_CHECKS:
@@ -166,11 +205,13 @@ def connected(scheduler: str) -> Iterator[Cluster]:
                 yield from _checked(client)
             return
         with (
+            imported("dask.config", "dask").set(WORKER_SETTINGS),
             distributed.LocalCluster(
                 n_workers=int(local[1]) if local[1] else imported("distributed.system", "dask").CPU_COUNT,
                 threads_per_worker=1,
                 dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
+                preload="biosfa.cluster._local_worker",
             ) as workers,
             distributed.Client(workers, timeout=CONNECT_SECONDS, set_as_default=False) as client,
         ):

@@ -1,5 +1,6 @@
-"""Episodes, in which consecutive rows are consecutive in time: where they begin, missing rows, and times of rows."""
+"""Episodes, in which consecutive rows are consecutive in time: where they begin, also in labelled arrays; times."""
 
+from biosfa.episodes._labelled import begins_series, chunk_of, labelled_like, rows_of
 from biosfa.episodes._labels import lengths_of
 from biosfa.episodes._starts import (
     Unbroken,
@@ -14,12 +15,16 @@ __all__ = [
     "JUMP",
     "Times",
     "Unbroken",
+    "begins_series",
+    "chunk_of",
     "episode_lengths",
     "episode_starts",
     "in_numbers",
+    "labelled_like",
     "last_time",
     "lengths_of",
     "read_times",
+    "rows_of",
     "rows_with_nan",
     "steps_of",
     "steps_within",

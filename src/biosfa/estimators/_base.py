@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa.episodes import episode_starts, lengths_of, rows_with_nan, without_missing
+from biosfa.episodes import chunk_of, episode_starts, labelled_like, rows_of, rows_with_nan, without_missing
 from biosfa.estimators._collections import transformed
 from biosfa.estimators._fitting import Episodes, Fitting
 from biosfa.estimators._loading import load_as
@@ -132,6 +132,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         """Learn from another chunk. If that fails, the state stays as it was."""
         if isinstance(X, Chunk):  # a chunk says where its episodes begin
             X, starts = X.samples, X.starts
+        else:
+            X, lengths, starts = chunk_of(X, lengths, starts)
         with unchanged_on_error(self, DivergenceError):
             self._check_parameters()
             rows, begins, kept = self._next_rows(X, lengths, starts)
@@ -279,7 +281,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or labelled array
             Samples.
         lengths : array-like of int, optional
             Number of rows of each episode in X. It only matters if ``n_delays`` > 1.
@@ -289,14 +291,17 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         Returns
         -------
         array of shape (n_samples, n_components)
-            The features, in the float dtype of X. Rows without features are NaN: the first ``n_delays`` − 1 rows of an
-            episode, and with ``missing="break"`` rows that need a missing sample.
+            The features, in the float dtype of X. For an array of xarray or pynapple, an array of the same kind with
+            its coordinates. Rows without features are NaN: the first ``n_delays`` − 1 rows of an episode, and with
+            ``missing="break"`` rows that need a missing sample.
         """
         check_is_fitted(self)
-        sizes = lengths_of(X, lengths, episode, index)
-        if is_collection(X):
-            return transformed(self, X, sizes)  # type: ignore[no-any-return]  # a collection, too
-        return self._features(X, sizes, *self._map())
+        samples, sizes, _ = rows_of(X, lengths, episode, index, ordered=self.n_delays > 1)
+        if is_collection(samples):
+            features = transformed(self, samples, sizes)  # a collection, too
+        else:
+            features = self._features(samples, sizes, *self._map())
+        return labelled_like(X, features, self.get_feature_names_out)  # type: ignore[no-any-return]
 
     def _features(
         self,
@@ -393,7 +398,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         array of shape (n_samples, m)
         """
         check_is_fitted(self)
-        samples, starts = self._samples(X, lengths)
+        samples, starts = self._samples(*rows_of(X, lengths)[:2])
         plan = self._signal.plan(self._signal.reduce(samples), starts, continued=False)
         expanded = np.concatenate([x for x, _ in self._signal.pieces(plan)])
         return expanded if plan.index is None else _spread(expanded, plan.index, len(samples))
@@ -408,8 +413,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         index: ArrayLike | None = None,
     ) -> FloatArray:
         """Fit to X and return its slow features."""
-        sizes = lengths_of(X, lengths, episode, index)
-        return self.fit(X, lengths=sizes).transform(X, lengths=sizes)
+        samples, sizes, _ = rows_of(X, lengths, episode, index)
+        return self.fit(samples, lengths=sizes).transform(X, lengths=lengths, episode=episode, index=index)
 
     def score(
         self,
@@ -429,8 +434,8 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         ValueError
             If a feature is constant on X, so that its slowness is not defined.
         """
-        sizes = lengths_of(X, lengths, episode, index)
-        Y = np.asarray(self.transform(X, lengths=sizes))
+        samples, sizes, _ = rows_of(X, lengths, episode, index)
+        Y = np.asarray(self.transform(samples, lengths=sizes))
         return -mean_slowness(Y, sizes, lag=getattr(self, "lag", 1))
 
     @property

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy.linalg import solve
 from sklearn.utils.validation import check_is_fitted
 
+from biosfa.episodes import rows_of
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.kernels.local import RULES, Rule, has_interneurons, is_nonnegative, respond_to_all
 from biosfa.learning import (
@@ -209,9 +210,10 @@ class BioSFA(NetworkEstimator):
         """
         check_is_fitted(self)
         W, M = self._network.W, self._network.M
+        samples, sizes, _ = rows_of(X, lengths, ordered=self.n_delays > 1)
         if is_nonnegative(self._network.mode.rule):
-            return self._features(X, lengths, self.mean_, W.astype(np.float64), partial(respond_to_all, M=M))
-        return self._features(X, lengths, self.mean_, solve(M, W, assume_a="pos"))
+            return self._features(samples, sizes, self.mean_, W.astype(np.float64), partial(respond_to_all, M=M))
+        return self._features(samples, sizes, self.mean_, solve(M, W, assume_a="pos"))
 
     @property
     def W_(self) -> FloatArray:

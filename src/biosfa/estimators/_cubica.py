@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from biosfa.episodes import labelled_like, rows_of
 from biosfa.kernels.cumulants import independent_rotation
 from biosfa.kernels.exact import principal_axes, to_unit_variance
 from biosfa.typing import Float64Array, FloatArray
@@ -88,7 +89,8 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_count("max_sweeps", self.max_sweeps)
         check_positive("tol", self.tol)
-        samples = check_samples(self, X, reset=True, min_samples=2).astype(np.float64, copy=False)
+        rows = rows_of(X, ordered=False).samples
+        samples = check_samples(self, rows, reset=True, min_samples=2).astype(np.float64, copy=False)
         self.mean_ = samples.mean(axis=0)
         centred = samples - self.mean_
         covariance = centred.T @ centred / len(centred)
@@ -121,9 +123,9 @@ class CuBICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the independent components of X, an array of shape (n_samples, n_components)."""
         check_is_fitted(self)
-        samples = check_samples(self, X, reset=False)
+        samples = check_samples(self, rows_of(X, ordered=False).samples, reset=False)
         features: FloatArray = ((samples - self.mean_) @ self.components_.T).astype(samples.dtype, copy=False)
-        return features
+        return labelled_like(X, features, self.get_feature_names_out)  # type: ignore[no-any-return]
 
     @property
     def _n_features_out(self) -> int:

@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from biosfa.episodes import rows_of
 from biosfa.estimators._exact import ExactEstimator, check_no_stream
 from biosfa.estimators._scoring import varies
 from biosfa.graphs import Graph, classes_of, clustered_graph, serial_graph
@@ -127,7 +128,7 @@ class GraphSFA(ExactEstimator):
         with unchanged_on_error(self):
             self._check_parameters()
             check_no_stream(X, "give an array")
-            samples = check_samples(self, X, reset=True, min_samples=2)
+            samples = check_samples(self, rows_of(X, ordered=False).samples, reset=True, min_samples=2)
             graph = self._graph_of(samples, y)
             self._fit_graph(samples, graph, stacklevel=3)
         return self
@@ -147,7 +148,7 @@ class GraphSFA(ExactEstimator):
         ValueError
             If these samples have no graph, or if a feature is constant on them.
         """
-        Y = np.asarray(self.transform(X))
+        Y = np.asarray(self.transform(rows_of(X, ordered=False).samples))
         if not isinstance(self.graph, Graph):
             y = self._labels(y, len(Y))
             if self.graph == "clustered":

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
+from biosfa.episodes import labelled_like, rows_of
 from biosfa.exceptions import DivergenceError
 from biosfa.kernels.exact import slow_directions
 from biosfa.kernels.precision import precision_for
@@ -134,8 +135,9 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_count("max_iter", self.max_iter)
         check_positive("tau", self.tau)
         with unchanged_on_error(self):
-            X = check_samples(self, X, reset=True, min_samples=2)
-            return self._descend(X, lengths, k, recorder)
+            samples, sizes, _ = rows_of(X, lengths)
+            samples = check_samples(self, samples, reset=True, min_samples=2)
+            return self._descend(samples, sizes, k, recorder)
 
     def _descend(self, X: FloatArray, lengths: ArrayLike | None, k: int, recorder: Recorder | None) -> Self:
         m = X.shape[1]
@@ -180,10 +182,10 @@ class OfflineBioSFA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def transform(self, X: ArrayLike) -> FloatArray:
         """Return the slow features of X, an array of shape (n_samples, n_components), the slowest first."""
         check_is_fitted(self)
-        X = check_samples(self, X, reset=False)
-        dtype = precision_for(self.components_, X.dtype)
-        Y: FloatArray = np.subtract(X, self.mean_).astype(dtype, copy=False) @ self.components_.T.astype(dtype)
-        return Y.astype(X.dtype, copy=False)
+        samples = check_samples(self, rows_of(X, ordered=False).samples, reset=False)
+        dtype = precision_for(self.components_, samples.dtype)
+        Y: FloatArray = np.subtract(samples, self.mean_).astype(dtype, copy=False) @ self.components_.T.astype(dtype)
+        return labelled_like(X, Y.astype(samples.dtype, copy=False), self.get_feature_names_out)  # type: ignore[no-any-return]
 
     @property
     def _n_features_out(self) -> int:

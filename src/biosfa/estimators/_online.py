@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from biosfa.episodes import episode_starts, lengths_of
+from biosfa.episodes import episode_starts, rows_of
 from biosfa.estimators._base import SlowFeatureEstimator
 from biosfa.estimators._fitting import Episodes
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
@@ -67,11 +67,13 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or Stream
-            Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`.
+        X : array-like of shape (n_samples, n_features), labelled array, or Stream
+            Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`. Labelled arrays are those
+            of xarray and pynapple, and frames with dates.
         y : ignored
         lengths : array-like of int, optional
-            Number of rows of each episode in X. By default X is one episode.
+            Number of rows of each episode in X. By default the labels of X say what an episode is. Without labels, X is
+            one episode.
         episode : array-like of shape (n_samples,), optional
             Label of each row's episode, in place of ``lengths``. An episode ends where the label changes.
         index : array-like of int of shape (n_samples,), optional
@@ -89,7 +91,7 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         DivergenceError
             If the weights diverge. The model keeps its last finite state.
         """
-        return self._fit(X, lengths_of(X, lengths, episode, index), recorder=recorder)
+        return self._fit(*rows_of(X, lengths, episode, index)[:2], recorder=recorder)
 
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self.n_updates_ == 0:
@@ -125,7 +127,7 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or Chunk
+        X : array-like of shape (n_samples, n_features), labelled array, or Chunk
             Samples that follow those of the last call. A :class:`~biosfa.io.Chunk` has its own ``starts``.
         y : ignored
         lengths : array-like of int, optional

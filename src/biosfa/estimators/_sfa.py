@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import metrics
-from biosfa.episodes import lengths_of
+from biosfa.episodes import rows_of
 from biosfa.estimators._collections import fit_steps
 from biosfa.estimators._exact import ExactEstimator, check_no_stream
 from biosfa.estimators._fitting import Episodes
@@ -168,12 +168,13 @@ class SFA(ExactEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or Stream
-            Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`.
+        X : array-like of shape (n_samples, n_features), labelled array, or Stream
+            Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`. Labelled arrays are those
+            of xarray and pynapple, and frames with dates.
         y : ignored
         lengths : array-like of int, optional
-            Number of rows of each episode in X. No difference is taken across their boundaries. By default X is one
-            episode.
+            Number of rows of each episode in X. No difference is taken across their boundaries. By default the labels
+            of X say what an episode is. Without labels, X is one episode.
         episode : array-like of shape (n_samples,), optional
             Label of each row's episode, in place of ``lengths``. An episode ends where the label changes.
         index : array-like of int of shape (n_samples,), optional
@@ -185,9 +186,9 @@ class SFA(ExactEstimator):
         time : array-like of shape (n_samples,), or True, optional
             Times of samples that are not evenly spaced: numbers, dates or durations that increase within each episode.
             Differences are then derivatives with respect to time, and means are integrals over it: a sample counts as
-            long as the mean of the steps beside it. The unit of time is the median of the first 1000 steps. For a
-            stream, True takes the times of the stream, which must have been opened with ``max_step``. By default
-            samples are evenly spaced.
+            long as the mean of the steps beside it. The unit of time is the median of the first 1000 steps. True takes
+            the times of a labelled array, or of a stream that was opened with ``max_step``. By default samples are
+            evenly spaced.
 
         Returns
         -------
@@ -209,8 +210,8 @@ class SFA(ExactEstimator):
         MemoryError
             If the matrices do not fit into memory. The message says how large they are.
         """
-        sizes = lengths_of(X, lengths, episode, index)
-        return self._fit(X, sizes, sample_weight=sample_weight, time=time)
+        rows = rows_of(X, lengths, episode, index, time=time)
+        return self._fit(rows.samples, rows.lengths, sample_weight=sample_weight, time=rows.time)
 
     def fit_transform(
         self,
@@ -221,11 +222,12 @@ class SFA(ExactEstimator):
         episode: ArrayLike | None = None,
         index: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        time: ArrayLike | None = None,
+        time: ArrayLike | bool | None = None,
     ) -> FloatArray:
         """Fit to X as :meth:`fit` does, and return its slow features."""
-        sizes = lengths_of(X, lengths, episode, index)
-        return self.fit(X, lengths=sizes, sample_weight=sample_weight, time=time).transform(X, lengths=sizes)
+        samples, sizes, time = rows_of(X, lengths, episode, index, time=time)
+        self.fit(samples, lengths=sizes, sample_weight=sample_weight, time=time)
+        return self.transform(X, lengths=lengths, episode=episode, index=index)
 
     def score(
         self,
@@ -235,22 +237,22 @@ class SFA(ExactEstimator):
         lengths: ArrayLike | None = None,
         episode: ArrayLike | None = None,
         index: ArrayLike | None = None,
-        time: ArrayLike | None = None,
+        time: ArrayLike | bool | None = None,
     ) -> float:
         """Return the mean slowness of the features of X times −1, so that greater is better.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or labelled array
             Samples in order of time.
         y : ignored
         lengths : array-like of int, optional
             Number of rows of each episode in X.
         episode, index : array-like of shape (n_samples,), optional
             Episodes by label and by number of the row, as for :meth:`fit`.
-        time : array-like of shape (n_samples,), optional
-            Times of the samples, for a model that was fitted with times. Slowness is then in its unit of time. By
-            default differences are taken over the lag of the model.
+        time : array-like of shape (n_samples,), or True, optional
+            Times of the samples, as for :meth:`fit`, for a model that was fitted with times. Slowness is then in its
+            unit of time. By default differences are taken over the lag of the model.
 
         Returns
         -------
@@ -261,10 +263,10 @@ class SFA(ExactEstimator):
         ValueError
             If a feature is constant on X, so that its slowness is not defined.
         """
-        if time is None:
+        if time is None or time is False:
             return super().score(X, lengths=lengths, episode=episode, index=index)
-        sizes = lengths_of(X, lengths, episode, index)
-        Y = np.asarray(self.transform(X, lengths=sizes))
+        samples, sizes, time = rows_of(X, lengths, episode, index, time=time)
+        Y = np.asarray(self.transform(samples, lengths=sizes))
         if self.time_unit_ is None:
             raise ValueError("this model was fitted without time, so its score takes no time: leave it out")
         return -mean_slowness(Y, sizes, time=time, unit=self.time_unit_)
@@ -299,7 +301,7 @@ class SFA(ExactEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or Chunk
+        X : array-like of shape (n_samples, n_features), labelled array, or Chunk
             Samples that follow those of the last call. A :class:`~biosfa.io.Chunk` has its own ``starts``.
         y : ignored
         lengths : array-like of int, optional

@@ -28,7 +28,9 @@ def check_uneven(
         raise ValueError("time and sample_weight cannot be used together: times give the samples their weights")
     if not isinstance(X, Stream):
         if time is True:
-            raise ValueError("time=True takes the times of a stream, but X is an array: give the times of its rows")
+            raise ValueError(
+                "time=True takes the times of X, but X is an array without any: give the times of its rows"
+            )
         return
     if time is not True:
         raise ValueError("X is a stream, which has its own times: open it with time=COLUMN, and use time=True")

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa import estimators
-from biosfa.episodes import JUMP, episode_lengths
+from biosfa.episodes import JUMP, begins_series, episode_lengths
 from biosfa.extras import imported
 from biosfa.typing import BoolArray, IntArray
 
@@ -89,7 +89,7 @@ class SlowFeatures(BaseTransformer):
         self.set_tags(**{"capability:missing_values": missing == "break"})
 
     def _fit(self, X: Any, y: object = None) -> Self:
-        steps = np.diff(_times(X))[~_begins_instance(X)[1:]]
+        steps = np.diff(_times(X))[~begins_series(X.index)[1:]]
         self._longest_step = JUMP * float(np.median(steps)) if len(steps) else np.inf
         self._last_time: int | None = None  # of the episode that is open
         self.sfa_ = estimators.SFA(**self.get_params(deep=False))
@@ -113,7 +113,7 @@ class SlowFeatures(BaseTransformer):
 
     def _starts(self, X: Any) -> BoolArray:
         """Return which rows begin an episode: the first rows of instances, and rows after a gap in time."""
-        starts = _begins_instance(X)
+        starts = begins_series(X.index)
         starts[1:] |= np.diff(_times(X)) > self._longest_step
         return starts
 
@@ -131,15 +131,6 @@ class SlowFeatures(BaseTransformer):
         list of dict
         """
         return [{"n_components": 1}, {"n_components": 1, "expansion": "quadratic", "missing": "break"}]
-
-
-def _begins_instance(X: Any) -> BoolArray:
-    """Return which rows are the first ones of an instance; for a single series, the first row."""
-    starts: BoolArray = np.arange(len(X)) == 0
-    if X.index.nlevels > 1:
-        instances = X.index.droplevel(-1)
-        starts[1:] = instances[1:] != instances[:-1]
-    return starts
 
 
 def _times(X: Any) -> IntArray:

@@ -15,6 +15,8 @@ def sources_of(source: Any) -> list[str | os.PathLike[str] | Table]:
     """Files, with folders replaced by what is in them, in the order of their numbers and names."""
     if isinstance(source, Table):
         return [source]
+    if hasattr(source, "dims"):  # xarray
+        raise InputError("the source is a labelled array: give it to fit or transform, or give its values")
     if is_collection(source):
         return [Collection(source)]
     if hasattr(source, "columns") and (hasattr(source, "iloc") or hasattr(source, "to_arrow")):  # pandas, polars

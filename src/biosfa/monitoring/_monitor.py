@@ -159,7 +159,7 @@ class SlowFeatureMonitor(Outliers, Following, Explaining):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or Stream
+        X : array-like of shape (n_samples, n_features), labelled array, or Stream
             Rows of normal operation, in order of time. Rows with a missing value are skipped.
         y : ignored
         lengths : array-like of int, optional

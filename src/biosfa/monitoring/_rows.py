@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biosfa.episodes import episode_starts
+from biosfa.episodes import episode_starts, rows_of
 from biosfa.estimators import check_columns
 from biosfa.io import Stream, StreamOptions
 from biosfa.io.tables import Sliced
@@ -34,7 +34,8 @@ def opened(
         if X.named:
             monitor.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
         return X
-    samples = check_samples(monitor, X, reset=reset, min_samples=2 if reset else 1, allow_nan=True)
+    rows, lengths, _ = rows_of(X, lengths)
+    samples = check_samples(monitor, rows, reset=reset, min_samples=2 if reset else 1, allow_nan=True)
     episode_starts(len(samples), lengths, open_episode=False)  # checks the lengths
     sizes = None if lengths is None else np.asarray(lengths).tolist()
     names = [str(name) for name in getattr(monitor, "feature_names_in_", [])]

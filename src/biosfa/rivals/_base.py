@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_random_state
 
+from biosfa.episodes import rows_of
 from biosfa.estimators import Episodes, SlowFeatureEstimator
 from biosfa.io import Position, Stream
 from biosfa.kernels.finite import is_moderate
@@ -37,17 +38,19 @@ class OnlineRival(SlowFeatureEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or Stream
-            Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`.
+        X : array-like of shape (n_samples, n_features), labelled array, or Stream
+            Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`. Labelled arrays are those
+            of xarray and pynapple, and frames with dates.
         y : ignored
         lengths : array-like of int, optional
-            Number of rows of each episode in X. By default X is one episode.
+            Number of rows of each episode in X. By default the labels of X say what an episode is. Without labels, X is
+            one episode.
 
         Returns
         -------
         self
         """
-        return self._fit(X, lengths)
+        return self._fit(*rows_of(X, lengths)[:2])
 
     def partial_fit(
         self, X: ArrayLike, y: object = None, *, lengths: ArrayLike | None = None, starts: ArrayLike | None = None
@@ -56,7 +59,7 @@ class OnlineRival(SlowFeatureEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or Chunk
+        X : array-like of shape (n_samples, n_features), labelled array, or Chunk
             Samples that follow those of the last call. A :class:`~biosfa.io.Chunk` has its own ``starts``.
         y : ignored
         lengths : array-like of int, optional

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from biosfa.episodes import rows_of
 from biosfa.estimators import ConstantColumns
 from biosfa.io import Stream, open_stream
 from biosfa.kernels.exact import Moments
@@ -29,6 +30,7 @@ def opened(X: Any, lengths: ArrayLike | None = None) -> Stream:
         X = np.asarray(X, dtype=np.float64)
     if X is None or (isinstance(X, list | tuple) and not X):
         raise ValueError("there is no input: give an array, a data frame, files or a stream")
+    X, lengths, _ = rows_of(X, lengths)
     episodes = None if lengths is None else np.asarray(lengths).tolist()
     return open_stream(X, episodes=episodes, missing="break")
 

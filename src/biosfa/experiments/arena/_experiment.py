@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from biosfa.cluster import Cluster
 from biosfa.experiments.arena._config import CompareConfig, problem_of, problems
 from biosfa.experiments.arena._contestants import EXACT
 from biosfa.experiments.arena._figures import draw_figures
@@ -73,7 +74,9 @@ class Arena(Experiment[CompareConfig]):
         write_report(out, self.config, found, timings)
 
 
-def compare(config: CompareConfig, out: Path, *, jobs: int = 1, resume: bool = False) -> Outcome:
+def compare(
+    config: CompareConfig, out: Path, *, jobs: int = 1, resume: bool = False, cluster: Cluster | None = None
+) -> Outcome:
     """Run the comparison, write figures, numbers and a report to ``out``, and return the numbers and the times.
 
     Parameters
@@ -86,6 +89,8 @@ def compare(config: CompareConfig, out: Path, *, jobs: int = 1, resume: bool = F
         Number of learners that run at the same time. More than 1 distorts the times.
     resume : bool, default=False
         Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+    cluster : Cluster, optional
+        Cluster whose workers run the tasks, from :func:`biosfa.cluster.connected`; by default threads of this process.
 
     Examples
     --------
@@ -95,7 +100,7 @@ def compare(config: CompareConfig, out: Path, *, jobs: int = 1, resume: bool = F
     >>> found, timings = arena.compare(config, Path("results"))  # doctest: +SKIP
     >>> print(arena.as_text(found, timings))  # doctest: +SKIP
     """
-    return Arena(config).run(out, jobs=jobs, resume=resume)
+    return Arena(config).run(out, jobs=jobs, resume=resume, cluster=cluster)
 
 
 def summarize(

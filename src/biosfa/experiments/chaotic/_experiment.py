@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from biosfa.cluster import Cluster
 from biosfa.estimators import BioSFA
 from biosfa.experiments.chaotic._config import AUTOMATIC, RULES, ChaoticConfig, load, others
 from biosfa.experiments.chaotic._figures import draw_figures
@@ -65,7 +66,14 @@ class Chaotic(Experiment[ChaoticConfig]):
         write_report(out, self.config, found, timings)
 
 
-def reproduce(config: ChaoticConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
+def reproduce(
+    config: ChaoticConfig,
+    out: Path,
+    *,
+    jobs: int | None = None,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+) -> dict[str, Any]:
     """Run the experiment, write figures, numbers and a report to ``out``, and return the content of ``metrics.json``.
 
     Parameters
@@ -78,6 +86,8 @@ def reproduce(config: ChaoticConfig, out: Path, *, jobs: int | None = None, resu
         Number of tasks that run at the same time; by default one per core.
     resume : bool, default=False
         Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+    cluster : Cluster, optional
+        Cluster whose workers run the tasks, from :func:`biosfa.cluster.connected`; by default threads of this process.
 
     Examples
     --------
@@ -86,7 +96,7 @@ def reproduce(config: ChaoticConfig, out: Path, *, jobs: int | None = None, resu
     >>> found = chaotic.reproduce(chaotic.preset("quick"), Path("results"))  # doctest: +SKIP
     >>> min(found["correlation"])  # doctest: +SKIP
     """
-    return Chaotic(config).run(out, jobs=jobs, resume=resume).found
+    return Chaotic(config).run(out, jobs=jobs, resume=resume, cluster=cluster).found
 
 
 def summarize(config: ChaoticConfig, arrays: dict[str, Arrays]) -> tuple[dict[str, Any], Arrays]:

@@ -7,6 +7,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from biosfa import metrics
+from biosfa.cluster import Cluster
 from biosfa.datasets import driven_logistic_map
 from biosfa.estimators import BioSFA
 from biosfa.exceptions import DivergenceError
@@ -45,7 +46,14 @@ class ChaoticSweepConfig:
     seed: int = DEFAULT_SEED
 
 
-def sweep(config: ChaoticSweepConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
+def sweep(
+    config: ChaoticSweepConfig,
+    out: Path,
+    *,
+    jobs: int | None = None,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+) -> dict[str, Any]:
     """Run the grid search, write heat maps, numbers and a report to ``out``, and return the best setting.
 
     Parameters
@@ -58,6 +66,8 @@ def sweep(config: ChaoticSweepConfig, out: Path, *, jobs: int | None = None, res
         Number of networks that learn at the same time; by default one per core.
     resume : bool, default=False
         Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+    cluster : Cluster, optional
+        Cluster whose workers run the tasks, from :func:`biosfa.cluster.connected`; by default threads of this process.
 
     Examples
     --------
@@ -76,7 +86,7 @@ def sweep(config: ChaoticSweepConfig, out: Path, *, jobs: int | None = None, res
     folder = RunFolder(out)
     with folder.alone():
         folder.begin("sweep chaotic", config, resume=resume)
-        return run_sweep(folder, GRID, find_error, config, text, steps=config.steps, jobs=jobs)
+        return run_sweep(folder, GRID, find_error, config, text, steps=config.steps, jobs=jobs, cluster=cluster)
 
 
 @held(1)

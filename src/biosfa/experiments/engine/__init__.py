@@ -2,6 +2,7 @@
 
 from biosfa.experiments.engine._errors import ExperimentError
 from biosfa.experiments.engine._experiment import Experiment, Outcome, Results, arrays_of
+from biosfa.experiments.engine._inputs import held
 from biosfa.experiments.engine._runner import (
     NetworkCheckpoint,
     RunFolder,
@@ -10,9 +11,9 @@ from biosfa.experiments.engine._runner import (
     changed,
     chosen_among,
     digest,
-    held,
-    run_tasks,
+    is_reachable,
 )
+from biosfa.experiments.engine._scheduling import run_tasks
 from biosfa.experiments.engine._sweep import Grid, SweepText, run_sweep
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "chosen_among",
     "digest",
     "held",
+    "is_reachable",
     "run_sweep",
     "run_tasks",
 ]

@@ -8,7 +8,10 @@ from typing import Any, ClassVar, Generic, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from biosfa.experiments.engine._runner import Config, Result, RunFolder, Task, run_tasks, write_arrays, write_json
+from biosfa.cluster import Cluster
+from biosfa.experiments.engine._inputs import fresh_inputs
+from biosfa.experiments.engine._runner import Config, Result, RunFolder, Task, write_arrays, write_json
+from biosfa.experiments.engine._scheduling import run_tasks
 from biosfa.typing import Arrays
 
 Results = dict[str, Result]  # by the name of the task
@@ -77,7 +80,9 @@ class Experiment(ABC, Generic[Config]):
     def __init__(self, config: Config) -> None:
         self.config = config
 
-    def run(self, out: Path, *, jobs: int | None = None, resume: bool = False) -> Outcome:
+    def run(
+        self, out: Path, *, jobs: int | None = None, resume: bool = False, cluster: Cluster | None = None
+    ) -> Outcome:
         """Run all tasks that have no result yet, and write numbers, figures and a report to ``out``.
 
         Parameters
@@ -88,20 +93,24 @@ class Experiment(ABC, Generic[Config]):
             Number of tasks that run at the same time; by default one per core.
         resume : bool, default=False
             Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+        cluster : Cluster, optional
+            Cluster whose workers run the tasks, from :func:`biosfa.cluster.connected`; by default threads of this
+            process.
 
         Returns
         -------
         Outcome
         """
         begin = time.perf_counter()
-        inputs = self.inputs()  # errors in the inputs are reported before the folder is made
+        with threadpool_limits(1):  # sums must not depend on the number of threads
+            inputs = self.inputs()  # errors in the inputs are reported before the folder is made
         folder = RunFolder(out)
-        with folder.alone():
+        with folder.alone(), fresh_inputs(cluster):
             folder.begin(self.name, self.config, resume=resume, **inputs)
             results: Results = {}
-            with threadpool_limits(1), folder.using_results():  # sums must not depend on the number of threads
+            with threadpool_limits(1), folder.using_results():
                 for stage in self.stages(folder):
-                    results |= run_tasks(folder, stage(results), jobs=jobs, title=self.title())
+                    results |= run_tasks(folder, stage(results), jobs=jobs, title=self.title(), cluster=cluster)
                 found, curves = self.summarize(results)
                 timings = self.timings(results)
             write_arrays(out / "curves.npz", curves)

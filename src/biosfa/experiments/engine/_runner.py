@@ -1,4 +1,4 @@
-"""Runs the tasks of an experiment in parallel, and stores each result, so that a run can be stopped and resumed.
+"""Tasks of experiments, and the folder that stores each result, so that a run can be stopped and resumed.
 
 An output folder has ``config.json``, ``tasks/*.npz`` (one per finished task), and at the end ``metrics.json`` (numbers
 only: the same bits for the same settings), ``timings.json``, ``curves.npz``, figures and ``report.html``.
@@ -7,16 +7,12 @@ only: the same bits for the same settings), ``timings.json``, ``curves.npz``, fi
 import hashlib
 import json
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import joblib
 import numpy as np
 
 from biosfa import __version__
@@ -27,14 +23,12 @@ from biosfa.io.atomic import LOCK, litter, remove, replace_file
 from biosfa.io.checkpoint import Checkpoint
 from biosfa.io.locks import locked
 from biosfa.io.model_file import damage_is_an_error
-from biosfa.presentation.progress import Progress
 from biosfa.typing import Advance, Arrays
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 Config = TypeVar("Config", bound="DataclassInstance")
-Input = TypeVar("Input")
 Taken = TypeVar("Taken")
 
 CHECKPOINT_SECONDS = 15.0  # seconds of a long task that may be lost
@@ -70,7 +64,10 @@ class Task:
     function : callable
         Returns arrays. Its last argument is a function that it calls with the number of steps it has made.
     arguments : tuple
-        The other arguments of the function.
+        The first arguments of the function.
+    shared : tuple
+        The arguments after these: large ones, which are the same objects in several tasks. Each worker of a cluster
+        receives them once.
 
     Examples
     --------
@@ -87,10 +84,11 @@ class Task:
     steps: int
     function: Callable[..., Arrays]
     arguments: tuple[Any, ...] = ()
+    shared: tuple[Any, ...] = ()
 
     def run(self, report: Advance) -> Arrays:
         """Run the task and return its arrays."""
-        return self.function(*self.arguments, report)
+        return self.function(*self.arguments, *self.shared, report)
 
 
 @dataclass(frozen=True)
@@ -233,7 +231,7 @@ class RunFolder:
     def scratch(self, task: str, kind: str) -> Path:
         """Return the path of a file in which a long task can keep its state while it runs."""
         (self.path / "tasks").mkdir(exist_ok=True)
-        return self.path / "tasks" / f"{task}.{kind}.biosfa"
+        return (self.path / "tasks" / f"{task}.{kind}.biosfa").absolute()  # workers may run in other folders
 
     def _file(self, task: Task) -> Path:
         return self.path / "tasks" / f"{task.name}.npz"
@@ -245,7 +243,9 @@ class NetworkCheckpoint:
     Parameters
     ----------
     path : Path
-        The file.
+        The file. There are no checkpoints on a worker of a cluster that does not have the folder of the file.
+    owner : JSON data
+        All that the result of the task depends on.
 
     Examples
     --------
@@ -257,15 +257,15 @@ class NetworkCheckpoint:
     >>> X = np.random.default_rng(0).standard_normal((100, 4))
     >>> net = OnlineSFA(2, random_state=0).partial_fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     checkpoint = NetworkCheckpoint(Path(folder) / "net")
+    ...     checkpoint = NetworkCheckpoint(Path(folder) / "net", owner="example")
     ...     checkpoint.save(net, lambda: {"steps": np.array([100])}, now=True)
     ...     kept, steps = checkpoint.load(OnlineSFA(2, random_state=0), lambda net, arrays: arrays["steps"])
     >>> kept.n_samples_seen_, steps
     (100, array([100]))
     """
 
-    def __init__(self, path: Path) -> None:
-        self._checkpoint = Checkpoint(path, path.name, every=CHECKPOINT_SECONDS)
+    def __init__(self, path: Path, owner: Any) -> None:
+        self._checkpoint = Checkpoint(path, [path.name, owner], every=CHECKPOINT_SECONDS)
 
     def load(
         self, wanted: NetworkEstimator, take: Callable[[NetworkEstimator, Arrays], Taken]
@@ -293,106 +293,21 @@ class NetworkCheckpoint:
 
     def save(self, net: NetworkEstimator, curves: Callable[[], Arrays], *, now: bool = False) -> None:
         """Write a checkpoint, if the last one is 15 seconds old or if ``now`` is true."""
-        if now or self._checkpoint.due():
+        if (now or self._checkpoint.due()) and is_reachable(self._checkpoint.path):
             self._checkpoint.write({}, curves(), to_model(net, published=False))
 
 
-def run_tasks(folder: RunFolder, tasks: list[Task], *, jobs: int | None, title: str) -> dict[str, Result]:
-    """Run the tasks that have no stored result, and return all results by the names of the tasks.
-
-    Ctrl-C stops the running tasks. The results of finished tasks stay on disk.
-
-    Parameters
-    ----------
-    folder : RunFolder
-        Folder with the results.
-    tasks : list of Task
-        All tasks.
-    jobs : int or None
-        Number of tasks that run at the same time. None: one per core.
-    title : str
-        Text of the progress bar.
+def is_reachable(path: Path) -> bool:
+    """Return whether a file can be here: a worker of a cluster may not have the folder of the run.
 
     Examples
     --------
-    >>> import tempfile
     >>> from pathlib import Path
-    >>> import numpy as np
-    >>> from biosfa.experiments.engine import RunFolder, Task, run_tasks
-    >>> def square(x, report):
-    ...     report(1)
-    ...     return {"square": np.array(x**2)}
-    >>> tasks = [Task(f"square-{x}", 1, square, (x,)) for x in range(3)]
-    >>> with tempfile.TemporaryDirectory() as path:
-    ...     results = run_tasks(RunFolder(Path(path)), tasks, jobs=1, title="squares")
-    >>> [int(result.arrays["square"]) for result in results.values()]
-    [0, 1, 4]
+    >>> from biosfa.experiments.engine import is_reachable
+    >>> is_reachable(Path("nowhere/tasks/a.network.biosfa"))
+    False
     """
-    results = {task.name: result for task in tasks if (result := folder.load(task)) is not None}
-    left = [task for task in tasks if task.name not in results]
-    stop = threading.Event()
-    with Progress(title, total=sum(task.steps for task in tasks)) as progress:
-        progress.skip(sum(task.steps for task in tasks if task.name in results))
-
-        def report(steps: int) -> None:
-            if stop.is_set():
-                raise Stopped
-            progress.advance(steps)
-
-        def work(task: Task) -> tuple[str, Result]:
-            begin = time.perf_counter()
-            arrays = task.run(report)
-            result = Result(arrays, time.perf_counter() - begin)
-            folder.store(task, result)
-            return task.name, result
-
-        # threads: the kernels release the GIL, and the tasks share their data
-        parallel = joblib.Parallel(
-            n_jobs=jobs or joblib.cpu_count(), prefer="threads", return_as="generator_unordered", pre_dispatch="n_jobs"
-        )
-        try:
-            results.update(parallel(joblib.delayed(work)(task) for task in left))
-        except BaseException:
-            stop.set()
-            raise
-    return {task.name: results[task.name] for task in tasks}
-
-
-def held(maxsize: int) -> Callable[[Callable[..., Input]], "Held[Input]"]:
-    """Decorate a function that makes the shared input of tasks: its last ``maxsize`` results are kept.
-
-    The first task that calls it makes the input, while the others wait.
-
-    Examples
-    --------
-    >>> from biosfa.experiments.engine import held
-    >>> @held(1)
-    ... def load(seed):
-    ...     print("loading", seed)
-    ...     return [seed]
-    >>> load(3)
-    loading 3
-    [3]
-    >>> load(3)
-    [3]
-    """
-    return lambda make: Held(make, maxsize)
-
-
-class Held(Generic[Input]):
-    """A function that keeps its last results; see :func:`held`."""
-
-    def __init__(self, make: Callable[..., Input], maxsize: int) -> None:
-        self._make = lru_cache(maxsize)(make)
-        self._lock = threading.Lock()
-
-    def __call__(self, *arguments: Any) -> Input:
-        with self._lock:
-            return self._make(*arguments)
-
-    def clear(self) -> None:
-        """Forget all results."""
-        self._make.cache_clear()
+    return path.parent.is_dir()
 
 
 def chosen_among(known: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from biosfa.cluster import Cluster
 from biosfa.experiments.engine._errors import ExperimentError
-from biosfa.experiments.engine._runner import RunFolder, Task, run_tasks, write_arrays, write_json
+from biosfa.experiments.engine._inputs import fresh_inputs
+from biosfa.experiments.engine._runner import RunFolder, Task, write_arrays, write_json
+from biosfa.experiments.engine._scheduling import run_tasks
 from biosfa.presentation.report import Report
 from biosfa.presentation.style import figure, save
-from biosfa.typing import Advance, Arrays, Float64Array
+from biosfa.typing import Arrays, Float64Array
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,14 @@ class SweepText:
 def run_sweep(
     folder: RunFolder,
     grid: Grid,
-    error: Callable[[Any, dict[str, float]], float],
+    error: Callable[..., float],
     config: Any,
     text: SweepText,
     *,
     steps: int,
     jobs: int | None,
+    shared: tuple[Any, ...] = (),
+    cluster: Cluster | None = None,
 ) -> dict[str, Any]:
     """Compute the error of every setting, write heat maps, numbers and a report, and return the best setting.
 
@@ -90,7 +95,8 @@ def run_sweep(
     grid : Grid
         The settings.
     error : callable
-        Returns the error of a setting, given ``config`` and the setting. NaN means that the network diverged.
+        Returns the error of a setting, given ``config``, the setting and ``shared``. NaN means that the network
+        diverged.
     config : dataclass
         First argument of ``error``.
     text : SweepText
@@ -98,7 +104,11 @@ def run_sweep(
     steps : int
         Number of steps per setting, for the progress bar.
     jobs : int or None
-        Number of settings that run at the same time. None: one per core.
+        Number of settings that run at the same time. None: one per core. Not used with a cluster.
+    shared : tuple
+        Further arguments of ``error``, which may be large.
+    cluster : Cluster, optional
+        Cluster whose workers run the settings, in place of threads of this process.
 
     Returns
     -------
@@ -125,10 +135,12 @@ def run_sweep(
             steps,
             run_setting,
             (error, config, setting, steps),
+            shared,
         )
         for setting in settings
     ]
-    results = run_tasks(folder, tasks, jobs=jobs, title="sweep")
+    with fresh_inputs(cluster):
+        results = run_tasks(folder, tasks, jobs=jobs, title="sweep", cluster=cluster)
     with folder.using_results():
         errors = np.array([float(result.arrays["error"]) for result in results.values()])
     if np.isnan(errors).all():
@@ -146,10 +158,11 @@ def run_sweep(
 
 
 def run_setting(
-    error: Callable[[Any, dict[str, float]], float], config: Any, setting: dict[str, float], steps: int, report: Advance
+    error: Callable[..., float], config: Any, setting: dict[str, float], steps: int, *others: Any
 ) -> Arrays:
-    """Return the error of one setting."""
-    found = error(config, setting)
+    """Return the error of one setting. The last argument is the function that counts steps."""
+    *shared, report = others
+    found = error(config, setting, *shared)
     report(steps)
     return {"error": np.array(found)}
 

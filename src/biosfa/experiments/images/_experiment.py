@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from biosfa import metrics
+from biosfa.cluster import Cluster
 from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, arrays_of, digest
 from biosfa.experiments.images._config import ImagesConfig, learners_of, load, samples_of
 from biosfa.experiments.images._figures import draw_figures
@@ -72,7 +73,14 @@ class Images(Experiment[ImagesConfig]):
         write_report(out, self.config, found, timings)
 
 
-def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
+def reproduce(
+    config: ImagesConfig,
+    out: Path,
+    *,
+    jobs: int | None = None,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+) -> dict[str, Any]:
     """Run the experiment, write figures, numbers and a report to ``out``, and return the content of ``metrics.json``.
 
     Parameters
@@ -85,6 +93,8 @@ def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resum
         Number of tasks that run at the same time; by default one per core.
     resume : bool, default=False
         Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+    cluster : Cluster, optional
+        Cluster whose workers run the tasks, from :func:`biosfa.cluster.connected`; by default threads of this process.
 
     Examples
     --------
@@ -93,7 +103,7 @@ def reproduce(config: ImagesConfig, out: Path, *, jobs: int | None = None, resum
     >>> found = images.reproduce(images.preset("quick"), Path("results"))  # doctest: +SKIP
     >>> found["relative_error"]  # doctest: +SKIP
     """
-    return Images(config).run(out, jobs=jobs, resume=resume).found
+    return Images(config).run(out, jobs=jobs, resume=resume, cluster=cluster).found
 
 
 def summarize(config: ImagesConfig, results: dict[str, Arrays], moments: Moments) -> dict[str, Any]:

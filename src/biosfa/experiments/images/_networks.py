@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,22 +31,22 @@ def networks(config: ImagesConfig, folder: RunFolder, moments: Moments) -> list[
         for learner in learners:
             for run in range(config.runs):
                 name = f"{rule}-{learner}-{run:02d}"
-                arguments = (config, moments, rule, learner, run, folder.scratch(name, "network"))
-                tasks.append(Task(name, samples_of(config, learner), run_network, arguments))
+                arguments = (config, rule, learner, run, folder.scratch(name, "network"))
+                tasks.append(Task(name, samples_of(config, learner), run_network, arguments, (moments,)))
     return tasks
 
 
 def run_network(
     config: ImagesConfig,
-    moments: Moments,
     rule: str,
     learner: str,
     run: int,
     kept_in: Path,
+    moments: Moments,
     report: Advance,
 ) -> Arrays:
     """Train one network on all sequences, in its own random order per pass; ``kept_in`` is its checkpoint."""
-    patches, checkpoint = load(config), NetworkCheckpoint(kept_in)
+    patches, checkpoint = load(config), NetworkCheckpoint(kept_in, asdict(config))
     plan = pieces(patches, samples_of(config, learner))
     recorded = set(recorded_samples(plan))
     net, curve = new_network(config, rule, learner, run), Curve(moments)

@@ -8,6 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from biosfa import metrics
+from biosfa.cluster import Cluster
 from biosfa.estimators import BioSFA
 from biosfa.exceptions import DivergenceError
 from biosfa.experiments.engine import Grid, RunFolder, SweepText, digest, held, run_sweep
@@ -56,7 +57,14 @@ class ImagesSweepConfig:
     seed: int = DEFAULT_SEED
 
 
-def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
+def sweep(
+    config: ImagesSweepConfig,
+    out: Path,
+    *,
+    jobs: int | None = None,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+) -> dict[str, Any]:
     """Run the grid search, write heat maps, numbers and a report to ``out``, and return the best setting.
 
     Parameters
@@ -69,6 +77,8 @@ def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resu
         Number of networks that learn at the same time; by default one per core.
     resume : bool, default=False
         Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+    cluster : Cluster, optional
+        Cluster whose workers run the tasks, from :func:`biosfa.cluster.connected`; by default threads of this process.
 
     Examples
     --------
@@ -90,8 +100,17 @@ def sweep(config: ImagesSweepConfig, out: Path, *, jobs: int | None = None, resu
         )
         with folder.alone():
             folder.begin("sweep images", config, resume=resume, images_digest=digest(patches.sequences.images))
-            yardstick(config)
-            return run_sweep(folder, GRID, find_error, config, text, steps=config.samples, jobs=jobs)
+            return run_sweep(
+                folder,
+                GRID,
+                find_error,
+                config,
+                text,
+                steps=config.samples,
+                jobs=jobs,
+                shared=(yardstick(config),),
+                cluster=cluster,
+            )
 
 
 @held(1)
@@ -100,7 +119,6 @@ def load(config: ImagesSweepConfig) -> Patches:
     return load_patches(config.images, -(-config.samples // FRAMES), config.principal, config.seed)
 
 
-@held(1)
 def yardstick(config: ImagesSweepConfig) -> tuple[Moments, float]:
     """Return the moments of the patches, and the smallest possible slowness of the features."""
     patches = load(config)
@@ -109,9 +127,9 @@ def yardstick(config: ImagesSweepConfig) -> tuple[Moments, float]:
     return moments, float(metrics.slowest(moments, UNITS).sum())
 
 
-def find_error(config: ImagesSweepConfig, setting: dict[str, float]) -> float:
+def find_error(config: ImagesSweepConfig, setting: dict[str, float], compared_with: tuple[Moments, float]) -> float:
     """Return the relative error of one setting after one pass over the sequences; NaN if it diverges."""
-    patches, (moments, least) = load(config), yardstick(config)
+    patches, (moments, least) = load(config), compared_with
     rate = Annealed(setting["alpha"], setting["beta"])
     net = BioSFA(
         UNITS,

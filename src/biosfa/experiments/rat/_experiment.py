@@ -1,16 +1,19 @@
 """Experiment 3 (Sec. 6.3): a hierarchy learns place cells from what a rat sees on its walk."""
 
 from collections.abc import Callable, Sequence
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from biosfa.cluster import Cluster
 from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, arrays_of, digest
 from biosfa.experiments.rat._config import RatConfig, load_path, load_room, stream
 from biosfa.experiments.rat._figures import draw_figures
 from biosfa.experiments.rat._report import write_report
-from biosfa.experiments.rat._tasks import tasks
+from biosfa.experiments.rat._tasks import NETWORK, tasks
+from biosfa.io.atomic import replace_file
 from biosfa.typing import Arrays
 
 NUMBERS = (
@@ -54,13 +57,16 @@ class Rat(Experiment[RatConfig]):
         return [lambda _: tasks(self.config, folder)]
 
     def summarize(self, results: Results) -> tuple[dict[str, Any], Arrays]:
-        """Return the numbers for ``metrics.json`` and the curves for ``curves.npz``."""
+        """Return the numbers for ``metrics.json``, and the curves for ``curves.npz`` without the hierarchies."""
         arrays = arrays_of(results)
-        curves = {f"{name}/{key}": array for name, own in arrays.items() for key, array in own.items()}
+        curves = {
+            f"{name}/{key}": array for name, own in arrays.items() for key, array in own.items() if key != NETWORK
+        }
         return summarize(self.config, arrays), curves
 
     def draw(self, out: Path, results: Results, curves: Arrays, found: dict[str, Any], timings: dict[str, Any]) -> None:
-        """Draw the figures of the experiment and write them to the folder."""
+        """Draw the figures of the experiment and write them to the folder, with the model files of the hierarchies."""
+        write_networks(out / "networks", results)
         draw_figures(out, arrays_of(results), found, stream(self.config, self.config.seed, rotates=False))
 
     def report(self, out: Path, found: dict[str, Any], timings: dict[str, Any]) -> None:
@@ -68,7 +74,14 @@ class Rat(Experiment[RatConfig]):
         write_report(out, self.config, found, timings, load_room(self.config))
 
 
-def reproduce(config: RatConfig, out: Path, *, jobs: int | None = None, resume: bool = False) -> dict[str, Any]:
+def reproduce(
+    config: RatConfig,
+    out: Path,
+    *,
+    jobs: int | None = None,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+) -> dict[str, Any]:
     """Run the experiment, write figures, numbers and a report to ``out``, and return the content of ``metrics.json``.
 
     Parameters
@@ -81,6 +94,8 @@ def reproduce(config: RatConfig, out: Path, *, jobs: int | None = None, resume: 
         Number of tasks that run at the same time; by default one per core.
     resume : bool, default=False
         Whether to keep the results of a finished run in the folder. An unfinished run is always resumed.
+    cluster : Cluster, optional
+        Cluster whose workers run the tasks, from :func:`biosfa.cluster.connected`; by default threads of this process.
 
     Examples
     --------
@@ -89,7 +104,15 @@ def reproduce(config: RatConfig, out: Path, *, jobs: int | None = None, resume: 
     >>> found = rat.reproduce(rat.preset("quick"), Path("results"))  # doctest: +SKIP
     >>> found["networks"]["online"][0]["place_units"]  # doctest: +SKIP
     """
-    return Rat(config).run(out, jobs=jobs, resume=resume).found
+    return Rat(config).run(out, jobs=jobs, resume=resume, cluster=cluster).found
+
+
+def write_networks(folder: Path, results: Results) -> None:
+    """Write the model files that are among the results."""
+    for name, result in results.items():
+        if NETWORK in result.arrays:
+            folder.mkdir(exist_ok=True)
+            replace_file(folder / f"{name}.safetensors", methodcaller("write", result.arrays[NETWORK].tobytes()))
 
 
 def summarize(config: RatConfig, results: dict[str, Arrays]) -> dict[str, Any]:

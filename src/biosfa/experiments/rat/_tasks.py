@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,14 @@ from biosfa.analysis import decode_position, firing_maps
 from biosfa.datasets.rat import MARGIN, RatStream
 from biosfa.estimators import SFA, CuBICA
 from biosfa.exceptions import DivergenceError, ModelFileError
-from biosfa.experiments.engine import RunFolder, Task
+from biosfa.experiments.engine import RunFolder, Task, is_reachable
 from biosfa.experiments.rat._config import SOLVERS, RatConfig, stream
 from biosfa.experiments.rat._networks import hierarchy
 from biosfa.hierarchy import HierarchicalSFA
-from biosfa.typing import Advance, Arrays, Float64Array, FloatArray
+from biosfa.typing import Advance, Arrays, ByteArray, Float64Array, FloatArray
 
 UNITS = 32
+NETWORK = "network"  # name of the array that holds a model file
 LINEAR_RIDGE = 1e-6  # for the linear control, which has hardly more frames than pixels
 POOLED = 4  # the linear control averages over squares of this many pixels per side
 ROTATION_HEADINGS, ROTATION_STEP = 36, 4  # of the grid on which the walk with slow rotation is analysed
@@ -36,7 +39,7 @@ def tasks(config: RatConfig, folder: RunFolder) -> list[Task]:
             if name == "linear":
                 found.append(Task(task, config.frames, run_linear, (config, config.seed + run)))
                 continue
-            arguments = (config, name, config.seed + run, folder, task)
+            arguments = (config, name, config.seed + run, folder.scratch(task, "layers"))
             found.append(Task(task, build(name, 0).frames_to_learn(config.frames), run_hierarchy, arguments))
     return found
 
@@ -47,21 +50,19 @@ def build(name: str, seed: int) -> HierarchicalSFA:
     return HierarchicalSFA(hierarchy(learners), solver=solver, random_state=seed)
 
 
-def run_hierarchy(config: RatConfig, name: str, seed: int, folder: RunFolder, task: str, report: Advance) -> Arrays:
-    """Train a hierarchy and analyse its units."""
+def run_hierarchy(config: RatConfig, name: str, seed: int, kept_in: Path, report: Advance) -> Arrays:
+    """Train a hierarchy and analyse its units; ``kept_in`` is its checkpoint. The hierarchy is one of the arrays."""
     rotates = name.startswith("rotation")
     seen = stream(config, seed, rotates=rotates)
-    network, kept_in = build(name, seed), folder.scratch(task, "layers")
+    network, checkpoint = build(name, seed), kept_in if is_reachable(kept_in) else None
     try:
         try:
-            network.fit(seen, checkpoint=kept_in, progress=report)
+            network.fit(seen, checkpoint=checkpoint, progress=report)
         except ModelFileError:  # the checkpoint is damaged: start again
             kept_in.unlink()
-            network.fit(seen, checkpoint=kept_in, progress=report)
+            network.fit(seen, checkpoint=checkpoint, progress=report)
     except DivergenceError:
         return {"diverged": np.array(True)}
-    (folder.path / "networks").mkdir(exist_ok=True)
-    network.save(folder.path / "networks" / f"{task}.safetensors")
     curves = {
         f"{key}_{level}_{step}": getattr(trained, key)
         for level, steps in enumerate(network.history_)
@@ -71,7 +72,15 @@ def run_hierarchy(config: RatConfig, name: str, seed: int, folder: RunFolder, ta
     with warnings.catch_warnings():
         if name == "random":  # random weights give CuBICA nothing to separate
             warnings.simplefilter("ignore", ConvergenceWarning)
-        return {**curves, **look(config, network.transform, seen, rotates=rotates)}
+        return {NETWORK: file_of(network), **curves, **look(config, network.transform, seen, rotates=rotates)}
+
+
+def file_of(network: HierarchicalSFA) -> ByteArray:
+    """Return the model file of a hierarchy, which may have been trained on another machine than that of the folder."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "network.safetensors"
+        network.save(file)
+        return np.frombuffer(file.read_bytes(), np.uint8)
 
 
 def run_linear(config: RatConfig, seed: int, report: Advance) -> Arrays:

@@ -15,6 +15,7 @@ from biosfa.io.tables._checks import reading
 from biosfa.io.tables._table import Array, Block, Cursor, TableWriter, row_cursor
 from biosfa.typing import FloatArray
 
+BUFFER_BYTES = 2**18  # per column
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")  # columns that pandas adds to those of a frame
 
 
@@ -85,7 +86,8 @@ class Parquet(ArrowTable):
         from pyarrow import parquet
 
         with reading(f"{self._path} is not a Parquet file, or is damaged"):
-            return parquet.ParquetFile(self._path, metadata=self._metadata)
+            # without a buffer, all of a group of rows would be in memory, which may be any size
+            return parquet.ParquetFile(self._path, metadata=self._metadata, buffer_size=BUFFER_BYTES, pre_buffer=False)
 
 
 class ParquetWriter(TableWriter):

@@ -92,14 +92,19 @@ class Moments:
         covariance = self.difference / (self.pair_weight or 1.0)
         return covariance if self.time_unit is None else covariance * self.time_unit**2
 
-    def add_samples(self, X: FloatArray, weights: Float64Array | None = None) -> None:
-        """Take the rows of X into mean and scatter, each with its weight (1 by default)."""
+    def add_samples(
+        self, X: FloatArray, weights: Float64Array | None = None, *, workspace: FloatArray | None = None
+    ) -> None:
+        """Take the rows of X into mean and scatter, each with its weight (1 by default).
+
+        ``workspace`` is overwritten: memory for as many rows, in the precision of the products.
+        """
         n = len(X)
         if n == 0:
             return
         # relative to a sample: a constant column then has no variance at all, not that of rounding
         origin = X[0].astype(self.product_dtype)
-        centred = X - origin
+        centred = np.subtract(X, origin, out=None if workspace is None else workspace[:n])
         if weights is None:
             total = float(n)
             offset = centred.mean(axis=0, dtype=np.float64)

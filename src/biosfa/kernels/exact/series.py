@@ -45,15 +45,17 @@ def accumulate(
     every = _every_weight(weights, len(X), tail)
     roots = None if every is None else np.sqrt(every)  # a product of two weights could underflow
     block = max(lag, block_rows(X.shape[1]))
+    # allocated once: where the system takes memory back at once, as on Dask's workers, it would take half of the time
+    workspace = np.empty((min(block, len(X)) + lag, X.shape[1]))
     for begin in range(0, len(X), block):
         rows = slice(begin, begin + block)
-        moments.add_samples(X[rows], None if weights is None else weights[rows])
+        moments.add_samples(X[rows], None if weights is None else weights[rows], workspace=workspace)
         if begin == 0:  # later blocks find the rows before them in X itself
             context, first = np.concatenate([tail.rows, X[rows]]), _continued(starts[rows], len(tail.rows))
         else:
             context, first = X[begin - lag : begin + block], starts[begin - lag : begin + block]
         if roots is None:
-            moments.add_differences(differences(context, first, lag))
+            moments.add_differences(differences(context, first, lag, workspace))
         else:
             r, later = roots[max(0, len(tail.rows) + begin - lag) :], later_rows(first, lag)
             change = np.subtract(context[later], context[later - lag], dtype=np.float64)
@@ -72,10 +74,11 @@ def _every_weight(weights: Float64Array | None, n: int, tail: Tail) -> Float64Ar
     return np.concatenate([past, np.ones(n) if weights is None else weights])
 
 
-def differences(X: FloatArray, starts: BoolArray, lag: int) -> Float64Array:
-    """x_t − x_{t−lag} for all t whose partner is in X and in the same episode."""
+def differences(X: FloatArray, starts: BoolArray, lag: int, workspace: Float64Array | None = None) -> Float64Array:
+    """x_t − x_{t−lag} for all t whose partner is in X and in the same episode; in ``workspace``, if it is given."""
     if not starts[1:].any():
-        return np.subtract(X[lag:], X[:-lag], dtype=np.float64)
+        out = None if workspace is None else workspace[: max(0, len(X) - lag)]
+        return np.subtract(X[lag:], X[:-lag], out=out, dtype=np.float64)
     later = later_rows(starts, lag)
     return np.subtract(X[later], X[later - lag], dtype=np.float64)
 
