@@ -24,7 +24,7 @@ from biosfa.presentation.style import COLORS, bare, figure, mosaic, write_figure
 WALKS = {"sargolini": "Sargolini et al. (2006): 10 minutes", "tanni": "Tanni et al. (2022): 2 hours"}
 FRAMES = {"sargolini": 10_000, "tanni": 25_000}  # the second rat has a larger box, and needs longer to see all of it
 HEADS = {"path": "the head follows the movement", "walk": "the head turns as simulated"}
-NETWORKS = ("exact", "bio")
+NETWORKS = {"exact": ("sargolini", "tanni"), "bio": ("sargolini",)}  # the walks of each network
 DRAWN = "exact"  # the network whose firing maps the figure shows
 LAGS = np.arange(1, 201)  # frames
 Curves = dict[str, np.ndarray[Any, Any]]
@@ -37,7 +37,7 @@ def directions(path: Trajectory) -> np.ndarray[Any, Any]:
 
 
 def changed(signal: np.ndarray[Any, Any]) -> list[float]:
-    """The slowness of a signal of two columns, if a frame were longer: its change over each of some lags."""
+    """How much a signal of two columns changes over each of some lags: mean square, relative to its variance."""
     variance = signal.var(axis=0).sum()
     return [float(np.square(signal[lag:] - signal[:-lag]).sum(axis=1).mean() / variance) for lag in LAGS.tolist()]
 
@@ -107,7 +107,8 @@ def main() -> None:
     rows = []
     for walk in WALKS:
         np.save(options.out / f"{walk}.npy", recorded_path(walk))
-    for network, walk, head in product(NETWORKS, WALKS, HEADS):
+    runs = [(network, walk) for network, walks in NETWORKS.items() for walk in walks]
+    for (network, walk), head in product(runs, HEADS):
         row = measured(options.out, walk, head, network)
         rows.append(row)
         print(

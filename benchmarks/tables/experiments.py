@@ -83,7 +83,7 @@ def walks(results: Mapping[str, Results]) -> list[list[str]]:
     for run in results["walks"].content["figures.json"]:
         counts = (str(run[f"{kind}_units"]) for kind in ("place", "direction", "mixed"))
         shares = number(run["s_pos_median"], 3), number(run["s_dir_median"], 1)
-        speeds = number(run["delta_position"], least_power=-4), number(run["delta_heading"])
+        speeds = number(run["delta_position"]), number(run["delta_heading"])
         names = run["walk"], HEADS[run["head"]], NETWORKS[run["network"]].split(":")[0]
         rows.append([*names, *counts, *shares, *speeds])
     return rows

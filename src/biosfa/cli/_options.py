@@ -15,8 +15,8 @@ import typer
 from biosfa.registry import EXPANSIONS, ONLINE_SOLVERS, SOLVERS, SUFFIXES, Choice
 
 FORMATS = (
-    f"{', '.join(SUFFIXES)}, a folder of such files, a pattern such as '*.csv', or - for CSV on standard input. FILE::NAME chooses one of several "
-    "arrays"
+    f"{', '.join(SUFFIXES)}, a folder of such files, a pattern such as '*.csv', or - for CSV on standard input. "
+    "FILE::NAME chooses one of several arrays"
 )
 
 

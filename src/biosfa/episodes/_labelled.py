@@ -156,7 +156,7 @@ def _layout(X: Any) -> Layout:
     if hasattr(X, "dims"):
         raise ValueError(f"X is a {type(X).__name__}: give a DataArray")
     if hasattr(X, "__dask_graph__"):
-        return Layout(X)
+        return _of_dask(X)
     if hasattr(X, "time_support"):
         return _of_pynapple(X)
     if hasattr(X, "iloc"):
@@ -240,6 +240,14 @@ def _times_of(index: Any) -> np.ndarray[Any, Any] | None:
     elif hasattr(index, "to_timestamp"):  # periods
         times = np.where(index.isna(), np.nan, index.asi8)
     return times
+
+
+def _of_dask(X: Any) -> Layout:
+    """Lay out a Dask collection: a frame with times as one of pandas. Its index is read, and nothing else."""
+    empty: Any = getattr(X, "_meta", None)
+    if not hasattr(empty, "iloc") or _of_pandas(empty).times is None:
+        return Layout(X)
+    return _of_pandas(type(empty)(index=X.index.compute()))._replace(samples=X)
 
 
 def _of_polars(X: Any) -> Layout:
