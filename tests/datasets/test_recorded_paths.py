@@ -41,8 +41,7 @@ def test_a_circle_at_constant_speed():
 
 def test_a_heading_just_below_zero_is_zero():
     """The remainder of a small negative number and 360 is 360."""
-    path = np.column_stack([np.arange(4.0), [0.0, 1.0, 2.0, 3.0], [0.0, 1e-17, 0.0, 1.0]])
-    assert rat_stream(4, path=path).path.heading.max() < 360.0
+    assert rat_stream(4, path=with_headings([0, 1], [-1e-15, -1e-15])).path.heading.max() < 360.0
 
 
 def test_uneven_times_are_made_even():
