@@ -73,9 +73,9 @@ def check_finite(
     *,
     allow_nan: bool = False,
     n_streams: int | None = None,
-    first_row: int = 0,
+    first_row: int | None = 0,
 ) -> None:
-    """Raise ValueError for infinity, or for NaN unless ``allow_nan``. Rows are counted from ``first_row``."""
+    """Raise ValueError for infinity, or for NaN unless ``allow_nan``. Rows are counted from ``first_row``, if known."""
     if all_finite(samples.reshape(-1)):
         return
     wrong = np.isinf(samples) if allow_nan else ~np.isfinite(samples)
@@ -83,8 +83,9 @@ def check_finite(
         return
     row, column = (int(i) for i in np.argwhere(wrong)[0])
     kind = "NaN" if np.isnan(samples[row, column]) else "infinity"
-    row += first_row
-    place = f"row {row}" if n_streams is None else f"step {row // n_streams}, stream {row % n_streams}"
+    place = f"row {row} of a chunk" if first_row is None else f"row {row + first_row}"
+    if n_streams is not None:
+        place = f"step {row // n_streams}, stream {row % n_streams}"
     names = getattr(estimator, "feature_names_in_", None)
     name = "" if names is None else f" ({names[column]!r})"
     advised = kind == "NaN" and n_streams is None and hasattr(estimator, "missing")

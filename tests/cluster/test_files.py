@@ -1,5 +1,7 @@
 """Files that are read in sections: the models and features are those of one machine. The workers are this process."""
 
+import shutil
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -102,6 +104,7 @@ SETTINGS = [
     ({"skip": ["t"], "episodes": "trial", "joined": True}, {"delays": 4, "lag": 3}),
     ({"time": "t", "skip": ["trial"], "joined": True}, {"delays": 2, "expand": "quadratic"}),
     ({"skip": ["trial", "t"], "episodes": 77}, {"pca": 2, "lag": 2}),
+    ({"time": "t", "skip": ["trial"], "joined": True, "max_step": 20.0}, {"delays": 3}),
 ]
 
 
@@ -203,6 +206,53 @@ def test_what_a_cluster_cannot_do_is_said_first(files, tmp_path, monkeypatch):
         with pytest.raises(InputError, match=message):
             fitted(fit, tmp_path / "m", cluster)
         assert cluster.called == 0
+
+
+@pytest.mark.filterwarnings("ignore::biosfa.exceptions.ShortEpisodeWarning")
+def test_the_usual_step_comes_from_the_first_chunk_that_has_one(tmp_path, small_sections):
+    rng = np.random.default_rng(0)
+    t = np.concatenate([[0.0], 1.0 + np.arange(1500), 1501.0 + 5.0 * np.arange(1499)])
+    frame = pd.DataFrame({"a": rng.standard_normal(N), "b": rng.standard_normal(N), "t": t})
+    paths = [str(tmp_path / f"x{i}.parquet") for i in range(2)]
+    for path, part in zip(paths, (frame[:1], frame[1:]), strict=True):
+        part.to_parquet(path, row_group_size=200)
+    fit = run.FitOptions(paths, 1, stream=StreamOptions(time="t", missing="break", joined=True))
+    assert_same(fitted(fit, tmp_path / "many", Here()), fitted(fit, tmp_path / "one"))
+
+
+def test_no_rows(tmp_path):
+    frame = pd.DataFrame({"a": np.empty(0), "t": np.empty(0)})
+    frame.to_parquet(tmp_path / "x.parquet")
+    for options in (StreamOptions(), StreamOptions(time="t")):
+        fit = run.FitOptions([str(tmp_path / "x.parquet")], 1, stream=options)
+        with pytest.raises(ValueError, match="there are no samples to learn from"):
+            fitted(fit, tmp_path / "m", Here())
+
+
+def test_transform_makes_the_checks_of_one_machine(frame, tmp_path, small_sections):
+    columns = ["a", "b", "c"]
+    frame.fillna(0.0).to_csv(tmp_path / "x.csv", index=False)
+    fitted(run.FitOptions([str(tmp_path / "x.csv")], 1, stream=StreamOptions(columns)), tmp_path / "m")
+    lines = (tmp_path / "x.csv").read_text().splitlines()
+    (tmp_path / "bad.csv").write_text("\n".join([*lines[:2222], "a,b,c,d,e", *lines[2223:]]))
+    for name, given in [("bad.csv", {}), ("x.csv", {"episodes": [1000, 1000]}), ("x.csv", {"time": "t"})]:
+        messages = []
+        for cluster in (None, Here()):
+            with pytest.raises(InputError) as error:
+                features.transform(str(tmp_path / "m"), [str(tmp_path / name)], str(tmp_path / "y.npy"), given, cluster)
+            messages.append(str(error.value))
+            shutil.rmtree(tmp_path / "y.npy", ignore_errors=True)
+        assert messages[0] == messages[1]
+
+
+@pytest.mark.filterwarnings("ignore::biosfa.exceptions.ShortEpisodeWarning")
+def test_a_folder_of_an_earlier_run_is_written_again(files, tmp_path):
+    fitted(options_for(files, {"skip": ["trial", "t"]}), tmp_path / "m")
+    for _ in range(2):
+        features.transform(str(tmp_path / "m"), files, str(tmp_path / "y.npy"), {}, Here())
+        (tmp_path / "y.npy" / ".part-00003.npy.99999-0.tmp-biosfa").touch()  # of a worker that was killed
+    with pytest.raises(OutputError, match="a folder of Zarr arrays cannot be read as one"):
+        features.transform(str(tmp_path / "m"), files, str(tmp_path / "y.zarr"), {}, Here())
 
 
 @pytest.mark.filterwarnings("ignore::biosfa.exceptions.ShortEpisodeWarning")

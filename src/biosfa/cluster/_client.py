@@ -35,8 +35,11 @@ class Cluster:
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self.n_threads = 0
-        """Number of calls that the workers can run at the same time."""
+
+    @property
+    def n_threads(self) -> int:
+        """Number of calls that the workers can run at the same time. Workers may come and go."""
+        return sum(self._client.nthreads().values())
 
     def check(self) -> None:
         """Wait for a worker, and check that all of them have this version of biosfa.
@@ -59,7 +62,6 @@ class Cluster:
         ]
         if wrong:
             raise ClusterError(f"all workers need biosfa {__version__}, as here, but {listed(wrong)}: install it there")
-        self.n_threads = sum(self._client.nthreads().values())
 
     def _versions(self) -> dict[str, Any]:
         """Wait for workers, and return what each says is its version of biosfa: a string, or an error."""
@@ -88,10 +90,12 @@ class Cluster:
 
         Only a few calls per thread are under way at any time, so that results do not pile up.
         """
-        most, pending = AHEAD * self.n_threads + self.n_threads, deque[Any]()
+        most, pending = 0, deque[Any]()
         try:
             for number, arguments in enumerate(calls):  # the priority lets earlier calls run first
                 pending.append(self._client.submit(function, *arguments, pure=False, priority=-number))
+                if len(pending) >= most:
+                    most = (AHEAD + 1) * self.n_threads
                 if len(pending) >= most:
                     yield self._result(pending.popleft())
             while pending:

@@ -150,7 +150,7 @@ def _layout(X: Any) -> Layout:
     if _is_dataarray(X):
         return _of_dataarray(X)
     if hasattr(X, "__dask_graph__"):
-        return Layout(X)
+        return _of_dask(X)
     if hasattr(X, "time_support"):
         return _of_pynapple(X)
     if hasattr(X, "iloc"):
@@ -217,6 +217,14 @@ def _of_pandas(X: Any) -> Layout:
     else:
         return Layout(X)
     return Layout(X, begins_series(X.index), times, index, "X.sort_index()", closed=X.index.nlevels > 1)
+
+
+def _of_dask(X: Any) -> Layout:
+    """Lay out a Dask collection: a frame with times as one of pandas. Its index is read, and nothing else."""
+    empty: Any = getattr(X, "_meta", None)
+    if not hasattr(empty, "iloc") or _of_pandas(empty).times is None:
+        return Layout(X)
+    return _of_pandas(type(empty)(index=X.index.compute()))._replace(samples=X)
 
 
 def _of_polars(X: Any) -> Layout:

@@ -21,7 +21,7 @@ from biosfa.estimators._fitting import Elsewhere, Fitting, chunk_of_rows
 from biosfa.estimators._learned import Learned, learn_section
 from biosfa.extras import imported
 from biosfa.io import Chunk, Position
-from biosfa.io.tables import Block, as_blocks, is_collection, row_cursor, to_floats
+from biosfa.io.tables import Block, as_blocks, frame_rows, is_collection, is_frame, row_cursor, to_floats
 from biosfa.typing import FloatArray, IntArray
 from biosfa.validation import check_finite, check_samples, checked_weights
 
@@ -45,7 +45,7 @@ class Chunks:
     """The chunks of a collection, each with what belongs to its rows."""
 
     rows: list[Any]  # to be computed by Dask
-    begins: list[int]  # number of the first row of each; 0 if it is not known
+    begins: list[int | None]  # number of the first row of each, if it is known
     cuts: list[IntArray]  # rows that begin an episode, counted in their chunk
     weights: list[Any]  # arrays, to be computed or not; None if all are 1
 
@@ -55,7 +55,9 @@ class Chunks:
         rows, sizes, _ = as_blocks(X, sized=lengths is not None or weights is not None)
         if sizes is None:
             nothing = np.empty(0, np.int64)
-            return cls(rows, [0] * len(rows), [np.zeros(1, np.int64), *[nothing] * (len(rows) - 1)], [None] * len(rows))
+            return cls(
+                rows, [None] * len(rows), [np.zeros(1, np.int64), *[nothing] * (len(rows) - 1)], [None] * len(rows)
+            )
         ends = np.cumsum([0, *sizes])
         starts = np.flatnonzero(episode_starts(int(ends[-1]), lengths, open_episode=False))
         cuts = [starts[slice(*np.searchsorted(starts, ends[i : i + 2]))] - ends[i] for i in range(len(rows))]
@@ -81,7 +83,7 @@ def _divided(weights: Any, sizes: list[int]) -> list[Any]:
     if weights is None:
         return [None] * len(sizes)
     if is_collection(weights):
-        array = weights.to_dask_array(lengths=True) if hasattr(weights, "to_dask_array") else weights
+        array = weights.to_dask_array(lengths=True) if is_frame(weights) else weights
         if array.shape == (sum(sizes),):
             chunks: list[Any] = array.rechunk((tuple(sizes),)).to_delayed().tolist()
             return chunks
@@ -110,7 +112,7 @@ def fit_steps(estimator: "SlowFeatureEstimator", X: Any, lengths: ArrayLike | No
 
 def _example(X: Any) -> Any:
     """Return two rows like those of X, by which names and types of columns are checked."""
-    if hasattr(X, "to_dask_array"):
+    if is_frame(X):
         return X._meta_nonempty
     return np.zeros((2, *X.shape[1:]), X.dtype)
 
@@ -131,7 +133,7 @@ def _block(samples: FloatArray, begin: int, labels: list[Any]) -> Block:
     return Block(samples, labels, partial(add, begin), (begin + len(samples),), partial(row_cursor, begin))
 
 
-def _learn(template: Fitting, depth: int, rows: Any, begin: int, cuts: IntArray, weights: Any) -> Learned:
+def _learn(template: Fitting, depth: int, rows: Any, begin: int | None, cuts: IntArray, weights: Any) -> Learned:
     """Learn from one chunk. This runs on a worker."""
     estimator = template.estimator
     samples = to_floats(np.asarray(rows))
@@ -141,14 +143,14 @@ def _learn(template: Fitting, depth: int, rows: Any, begin: int, cuts: IntArray,
     starts = np.zeros(len(samples), np.bool_)
     starts[cuts] = True
     given = [] if weights is None else [checked_weights("sample_weight", weights, len(samples), "sample", zero=True)]
-    block = _block(samples, begin, [starts, *given])
+    block = _block(samples, begin or 0, [starts, *given])
     return learn_section(template, depth, Position(), [block] if len(samples) else [], RowReader())
 
 
 def _join(parts: list[Learned]) -> Learned:
     """Join sections that follow one another. This runs on a worker."""
     reader = RowReader()
-    first = parts[0].copy()
+    first = copy.deepcopy(parts[0])  # Dask may need the part again
     for later in parts[1:]:
         first.join(later, reader)
     return first
@@ -159,28 +161,47 @@ def transformed(estimator: "SlowFeatureEstimator", X: Any, lengths: ArrayLike | 
     check_samples(estimator, _example(X), reset=False, allow_nan=True)
     nameless = copy.copy(estimator)  # names were checked; workers see rows without names
     nameless.__dict__.pop("feature_names_in_", None)
-    if hasattr(X, "to_dask_array"):
-        return _transformed_frame(nameless, X, lengths, estimator.get_feature_names_out().tolist())
-    dask, da = imported("dask", "dask"), imported("dask.array", "dask")
+    dask = imported("dask", "dask")
+    model, names = dask.delayed(nameless, traverse=False), estimator.get_feature_names_out().tolist()
+    if is_frame(X):
+        empty = X._meta_nonempty.iloc[:0]
+        meta = _like(empty, np.empty((0, len(names)), frame_rows(empty).dtype), names)
+        if estimator.n_delays == 1:
+            return X.map_partitions(_features_of_frame, nameless, names, meta=meta)
+        parts = [
+            dask.delayed(_like)(frame, found, names)
+            for frame, (found, _) in zip(X.to_delayed(), _parts(estimator, model, X, lengths), strict=True)
+        ]
+        return imported("dask.dataframe", "dask").from_delayed(parts, meta=meta, divisions=X.divisions)
+    da = imported("dask.array", "dask")
+    dtype = to_floats(np.empty((0, 1), X.dtype)).dtype
+    return da.concatenate(
+        [
+            da.from_delayed(found, (size, len(names)), dtype, meta=np.empty((0, 0), dtype))
+            for found, size in _parts(estimator, model, X, lengths)
+        ]
+    )
+
+
+def _parts(
+    estimator: "SlowFeatureEstimator", model: Any, X: Any, lengths: ArrayLike | None
+) -> Iterator[tuple[Any, int]]:
+    """Yield the features of each chunk, to be computed by Dask, and its number of rows."""
     rows, sizes, _ = as_blocks(X)
     assert sizes is not None
+    features = imported("dask", "dask").delayed(_features)
     ends = np.cumsum([0, *sizes])
     starts = np.flatnonzero(episode_starts(int(ends[-1]), lengths, open_episode=False))
-    dtype, k = np.float32 if X.dtype == np.float32 else np.float64, len(estimator._map()[1])
-    model, features = dask.delayed(nameless, traverse=False), dask.delayed(_features)
-    parts = []
     for i, size in enumerate(sizes):
         begin = max(0, int(ends[i]) - estimator.n_delays + 1)  # the delays need some rows before
         first = int(np.searchsorted(ends, begin, side="right")) - 1
         before = [rows[j][max(0, begin - ends[j]) :] for j in range(first, i)]
         cuts = starts[slice(*np.searchsorted(starts, (begin, ends[i + 1])))] - begin
-        found = features(model, before, rows[i], cuts, begin)
-        parts.append(da.from_delayed(found, (size, k), dtype, meta=np.empty((0, 0), dtype)))
-    return da.concatenate(parts)
+        yield features(model, before, rows[i], cuts, begin), size
 
 
 def _features(
-    estimator: "SlowFeatureEstimator", before: list[Any], rows: Any, cuts: IntArray, begin: int
+    estimator: "SlowFeatureEstimator", before: list[Any], rows: Any, cuts: IntArray, begin: int | None
 ) -> FloatArray:
     """Return the features of one chunk; ``before`` has rows that its delays need. This runs on a worker."""
     samples = to_floats(np.concatenate([*before, rows]))
@@ -191,17 +212,11 @@ def _features(
     return estimator._features(samples, lengths, *estimator._map())[len(samples) - len(rows) :]
 
 
-def _transformed_frame(estimator: "SlowFeatureEstimator", X: Any, lengths: ArrayLike | None, names: list[str]) -> Any:
-    past = estimator.n_delays - 1
-    if past and lengths is not None:
-        raise ValueError("with n_delays, lengths are for arrays: give X.to_dask_array(lengths=True)")
-    meta = X._meta_nonempty.iloc[:0, :0].reindex(columns=names).astype(np.float64)
-    if past:
-        return X.map_overlap(_features_of_frame, past, 0, estimator, names, meta=meta)
-    return X.map_partitions(_features_of_frame, estimator, names, meta=meta)
+def _like(frame: Any, features: FloatArray, names: list[str]) -> Any:
+    """Return features with the index of a frame of pandas."""
+    return type(frame)(features, index=frame.index, columns=names)
 
 
 def _features_of_frame(frame: Any, estimator: "SlowFeatureEstimator", names: list[str]) -> Any:
     """Return the features of one partition with its index. This runs on a worker."""
-    found = _features(estimator, [], frame.to_numpy(np.float64), np.empty(0, np.int64), 0)
-    return type(frame)(found, index=frame.index, columns=names)
+    return _like(frame, _features(estimator, [], frame_rows(frame), np.empty(0, np.int64), None), names)

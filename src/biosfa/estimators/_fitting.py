@@ -127,7 +127,8 @@ class Fitting:
         uneven = time is not None and time is not False
         if uneven:
             check_uneven(estimator, X, time, sample_weight)
-        if is_collection(X):
+        collected = is_collection(X)
+        if collected:
             X, lengths = open_stream(X, episodes=lengths, missing=estimator.missing), None
         if not isinstance(X, Stream):
             estimator.__dict__.pop("_reading", None)
@@ -138,6 +139,8 @@ class Fitting:
         if sample_weight is not None:
             raise ValueError("sample_weight cannot be used with a stream: use partial_fit(chunk, sample_weight=...)")
         estimator._adopt(X)
+        if collected:
+            estimator.__dict__.pop("_reading", None)
         return cls(estimator, X, uneven=uneven, **learning)
 
     def __init__(
@@ -238,7 +241,8 @@ class Fitting:
         if self.position is not None:
             self.end = self.position
         self.position = None
-        if not self.begun and self._moments is None:
+        learned = self.begun and (self.epoch > 0 or self.episodes.n_episodes + self.episodes.open_rows > 0)
+        if not learned and self._moments is None:
             missing = ": all rows have missing values" if self.end.n_rows else ""
             raise ValueError(f"there are no samples to learn from{missing}")
         if self._moments is not None:
@@ -259,7 +263,7 @@ class Fitting:
 
     @property
     def rows_before(self) -> int:
-        """How many rows before a row decide what is learned from it in the present pass; at least 1."""
+        """Number of rows before a row that decide what is learned from it in the present pass; at least 1."""
         return 1 if self.reducing else self._estimator._rows_needed() - 1
 
     @property

@@ -41,10 +41,6 @@ class Learned:
         """Where the rows end that have been learned."""
         return self.fitting.position or self.origin
 
-    def copy(self) -> "Learned":
-        """Return a copy, which can be joined to more without changing this one."""
-        return copy.deepcopy(self)
-
     def add(self, block: Block, reader: BlockReader) -> None:
         """Learn from the next rows of the section."""
         wanted = self.depth - self.n_head

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from biosfa.typing import FloatArray, IntArray
+from biosfa.typing import Float64Array, FloatArray, IntArray
 
 # So many changes of one sign are no chance: 2⁻¹⁹ for the changes of a random signal. Fewer make a column that has a
 # few steps, such as the number of a trial.
@@ -30,7 +30,8 @@ class Monotone:
 
     def __init__(self) -> None:
         self._left: IntArray | None = None  # the columns that are monotone so far; None before the first row
-        self._last = np.empty(0)  # their values in the last row
+        self._first: Float64Array | None = None  # the first row of all; None if counts were forgotten after it
+        self._last = np.empty(0)  # the values of the columns that are left in the last row
         self._rises = np.empty(0, np.int64)  # how often they have risen
         self._falls = np.empty(0, np.int64)
 
@@ -38,7 +39,7 @@ class Monotone:
         """Take the next rows."""
         if self._left is None:
             self._left = np.arange(samples.shape[1])
-            self._last = samples[0].astype(np.float64)
+            self._first = self._last = samples[0].astype(np.float64)
             self._rises, self._falls = np.zeros((2, len(self._left)), np.int64)
         self._take(samples[:FIRST_ROWS])
         self._take(samples[FIRST_ROWS:])
@@ -64,14 +65,18 @@ class Monotone:
     def forget_counts(self) -> None:
         """Forget how often columns have risen and fallen, but not their last values."""
         self._rises, self._falls = np.zeros_like(self._rises), np.zeros_like(self._falls)
+        self._first = None
 
     def join(self, later: Self) -> None:
-        """Take the changes in later rows, which were counted apart, with the last row of these as the first."""
+        """Take the changes in later rows, which were counted apart."""
         if later._left is None:
             return
         if self._left is None:
             self._left = np.arange(later._left.max(initial=-1) + 1)
             self._rises, self._falls = np.zeros((2, len(self._left)), np.int64)
+        if later._first is not None and len(self._last):  # no row before it was counted
+            self._rises += later._first[self._left] > self._last
+            self._falls += later._first[self._left] < self._last
         _, mine, others = np.intersect1d(self._left, later._left, assume_unique=True, return_indices=True)
         self._left, self._last = self._left[mine], later._last[others]
         self._rises, self._falls = self._rises[mine] + later._rises[others], self._falls[mine] + later._falls[others]

@@ -199,11 +199,11 @@ class Stream:
             known how many rows come before a section.
         """
         sections: list[Section] = []
-        rows_before = 0
+        rows_before: int | None = 0
         for index in range(len(self._sources)):
             table = self._open(index)
             self._find_columns(table)
-            if rows_before < 0 and (self._ends is not None or (self._every is not None and self._joined)):
+            if rows_before is None and (self._ends is not None or (self._every is not None and self._joined)):
                 raise InputError(
                     f"{table.name}: how many rows come before it is not known, so episodes cannot be given as numbers "
                     "of rows: name a column of episodes, or convert text files to Parquet"
@@ -212,9 +212,9 @@ class Stream:
             in_rows = self._ends is not None or self._every is not None
             breaks = table.breaks(n_bytes, self.chunk_size) if counted or not in_rows else []
             for begin, end in zip([(), *breaks], [*breaks, ()], strict=True):
-                row = begin[0] if begin and counted else len(begin)
-                sections.append(Section(index, begin, end, row, max(0, rows_before) + row))
-            rows_before = rows_before + table.n_rows if table.n_rows is not None and rows_before >= 0 else -1
+                row = (begin[0] if counted else 1) if begin else 0
+                sections.append(Section(index, begin, end, row, (rows_before or 0) + row))
+            rows_before = None if rows_before is None or table.n_rows is None else rows_before + table.n_rows
         return sections
 
     def blocks(self, section: Section) -> Iterator[Block]:

@@ -13,8 +13,8 @@ class Section(NamedTuple):
     table: int  # number of the file
     begin: Cursor
     end: Cursor  # () is the end of the file
-    row: int  # number of its first row in the file; 1 if it is not known, and is not the first
-    n_rows: int  # rows of all files before it; as above, if it is not known
+    row: int  # number of its first row in the file; if it is not known, 1 in place of any but 0
+    n_rows: int  # rows of all files before it, as far as they are known
 
     def position(self, like: Position) -> Position:
         """Return the position at which the section begins, with the steps in time of another position."""

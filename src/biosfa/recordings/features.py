@@ -59,15 +59,22 @@ def transform(
         check_target(Path(out), [model_path, *stream.files()], folder=True)
     if cluster is not None:
         return _transform_on(cluster, model, options, inputs, stream, out)
-    names = [f"slow{i}" for i in range(len(model.components_))]
     n_rows = 0
-    with Progress("transform", total=None, unit="samples") as progress, create_table(out, names) as table:
+    with (
+        Progress("transform", total=None, unit="samples") as progress,
+        create_table(out, feature_names(model)) as table,
+    ):
         projection = Projection.of(model)
         for chunk in stream:
             table.write(projection.features(chunk))
             n_rows += chunk.n_rows
             progress.reach(stream.fraction(chunk.position), n_rows)
     return n_rows
+
+
+def feature_names(model: SlowFeatureEstimator) -> list[str]:
+    """Return the names of the columns of a file of features."""
+    return [f"slow{i}" for i in range(len(model.components_))]
 
 
 def _transform_on(

@@ -1,8 +1,9 @@
 """Fits and transforms of files on a cluster, whose workers read sections of the files themselves."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,8 +11,10 @@ from biosfa.cluster import Cluster
 from biosfa.estimators import Fitting, Learned, Projection, SlowFeatureEstimator, learn_section
 from biosfa.exceptions import InputError, OutputError
 from biosfa.io import Chunk, Position, Stream, StreamOptions
+from biosfa.io.atomic import remove
 from biosfa.io.sections import Section
 from biosfa.io.tables import create_table
+from biosfa.recordings.features import feature_names
 from biosfa.recordings.run import FitOptions
 from biosfa.wording import listed
 
@@ -19,6 +22,10 @@ from biosfa.wording import listed
 # larger, so that what comes back from it, two square matrices, is small in comparison with what was read.
 SECTION_BYTES = 2**26
 LARGER_THAN_MOMENTS = 8
+
+PARTS = ("part-", ".part-")  # what names of files of features begin with, and of those that are not finished
+
+Result = TypeVar("Result")
 
 
 def check_workers(cluster: Cluster, options: StreamOptions, inputs: list[str], stream: Stream) -> None:
@@ -65,12 +72,13 @@ def fit_steps(options: FitOptions, stream: Stream, whole: Learned, cluster: Clus
     check_workers(cluster, options.stream, options.inputs, stream)
     like = _steps_in_time(stream, options.stream)
     while not fitting.about_to_finish:
+        whole.origin = Position(step=like.step, max_step=like.max_step, dated=like.dated)
         if not fitting.reducing and not fitting.begun:
             fitting.start(np.zeros((1, stream.n_features)), np.ones(1, np.bool_))
         template, depth = cluster.share(fitting.apart()), fitting.rows_before
         n_bytes = max(SECTION_BYTES, LARGER_THAN_MOMENTS * 16 * fitting.n_moments**2)
         left = _after(stream.sections(n_bytes), whole.at)
-        calls = ((template, depth, options, section, section.position(like)) for section in left)
+        calls = ((template, depth, options, section, like) for section in left)
         for learned in cluster.in_order(_learn, calls):
             whole.join(learned, stream)
             yield
@@ -81,8 +89,15 @@ def fit_steps(options: FitOptions, stream: Stream, whole: Learned, cluster: Clus
 
 
 def _steps_in_time(stream: Stream, options: StreamOptions) -> Position:
-    """Return a position that knows the usual step in time, which is found in the first chunk of a stream."""
-    return next(stream.chunks()).position if options.time is not None else Position(max_step=options.max_step)
+    """Return a position that knows the usual step in time, which is found at the beginning of a stream."""
+    at = Position(max_step=options.max_step)
+    if options.time is None:
+        return at
+    for chunk in stream.chunks():
+        at = chunk.position
+        if at.step is not None:  # a chunk of one row has none
+            break
+    return at
 
 
 def _after(sections: Sequence[Section], at: Position) -> list[Section]:
@@ -98,14 +113,24 @@ def _ends_after(section: Section, at: Position) -> bool:
 
 
 def _learn(template: Fitting, depth: int, options: FitOptions, section: Section, at: Position) -> Learned:
-    """Learn from one section. This runs on a worker."""
+    """Learn from one section; ``at`` knows the usual step in time. This runs on a worker."""
     stream = options.open()
+
+    def learned(section: Section) -> Learned:
+        return learn_section(template, depth, section.position(at), stream.blocks(section), stream)
+
+    found = _with_lines_in_errors(stream, section, learned)
+    if any(rows.wrong is not None for rows in found.head):  # the error comes when the head is joined
+        return learned(stream.with_lines(section))
+    return found
+
+
+def _with_lines_in_errors(stream: Stream, section: Section, work: Callable[[Section], Result]) -> Result:
+    """Work on a section. An error names the line of the file: of a section of text, the first line is not known."""
     try:
-        return learn_section(template, depth, at, stream.blocks(section), stream)
-    except InputError:  # its message does not know how many lines come before a section of text
-        section = stream.with_lines(section)
-        at = section.position(at)
-        return learn_section(template, depth, at, stream.blocks(section), stream)
+        return work(section)
+    except InputError:
+        return work(stream.with_lines(section))
 
 
 def transform(
@@ -127,15 +152,16 @@ def transform(
             inputs,
             section,
             later if later is not None and later.begin else None,
-            section.position(like),
+            like,
             str(out / f"part-{number:0{digits}d}{out.suffix}"),
         )
         for number, (section, later) in enumerate(zip(sections, following, strict=True))
     )
-    n_rows = 0
+    n_rows, position = 0, like
     for written, position in cluster.in_order(_transform, calls):
         n_rows += written
         yield n_rows, stream.fraction(position)
+    stream.check_end(replace(position, n_rows=n_rows))
 
 
 def _prepare(out: Path) -> None:
@@ -148,12 +174,14 @@ def _prepare(out: Path) -> None:
     """
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file: with --scheduler, --out is a folder of parts. Choose another name")
+    if out.suffix.lower() == ".zarr":
+        raise OutputError(f"{out}: a folder of Zarr arrays cannot be read as one. Choose .parquet, .npy or .csv")
     old = list(out.iterdir()) if out.exists() else []
-    other = [file.name for file in old if not file.name.startswith("part-")]
+    other = [file.name for file in old if not file.name.startswith(PARTS)]
     if other:
         raise OutputError(f"{out} holds {listed(other)}, which are no parts of features: choose another folder")
     for file in old:
-        file.unlink()
+        remove(file)
     out.mkdir(parents=True, exist_ok=True)
 
 
@@ -171,18 +199,23 @@ def _transform(
     The first rows of a section need rows before it for their delays. So they are written together with the section
     before it, which reads on.
     """
-    stream, projection = options.open(inputs), Projection.of(model)
-    shared = model.n_delays - 1  # rows that the section before has written
-    left_out = shared if section.begin else 0
-    n_rows, end = 0, at
-    with create_table(out, [f"slow{i}" for i in range(len(model.components_))]) as table:
-        for chunk in _chunks(stream, section, following, shared, at):
-            Y = projection.features(chunk)[left_out:]
-            left_out = max(0, left_out - chunk.n_rows)
-            n_rows += len(Y)
-            table.write(Y)
-            end = chunk.position
-    return n_rows, end
+    stream = options.open(inputs)
+    # rows that the section before has written; one at least if there are times, to notice a gap before it
+    shared = max(model.n_delays - 1, int(options.time is not None))
+
+    def written(section: Section) -> tuple[int, Position]:
+        projection, begin = Projection.of(model), section.position(at)
+        left_out, n_rows, end = shared if section.begin else 0, 0, begin
+        with create_table(out, feature_names(model)) as table:
+            for chunk in _chunks(stream, section, following, shared, begin):
+                Y = projection.features(chunk)[left_out:]
+                left_out = max(0, left_out - chunk.n_rows)
+                n_rows += len(Y)
+                table.write(Y)
+                end = chunk.position
+        return n_rows, end
+
+    return _with_lines_in_errors(stream, section, written)
 
 
 def _chunks(stream: Stream, section: Section, following: Section | None, n_more: int, at: Position) -> Iterator[Chunk]:
@@ -191,12 +224,12 @@ def _chunks(stream: Stream, section: Section, following: Section | None, n_more:
         for chunk in stream.chunks_of(block, at):
             at = chunk.position
             yield chunk
-    if following is None:
+    if following is None or n_more == 0:
         return
     for block in stream.blocks(following):
-        if n_more <= 0:
-            return
         for chunk in stream.chunks_of(block.first(n_more), at):
             at = chunk.position
             yield chunk
         n_more -= len(block.samples)
+        if n_more <= 0:
+            return

@@ -127,7 +127,7 @@ class SignalPath:
             return
         rows = np.concatenate([self.history, X])
         cuts = np.flatnonzero(starts) + len(self.history)
-        self.history = rows[max(cuts[-1] if len(cuts) else 0, len(rows) - self.n_delays) :]
+        self.history = rows[max(cuts[-1] if len(cuts) else 0, len(rows) - self.n_delays) :].copy()  # not all of rows
 
 
 def name_of_expansion(expansion: Any) -> str | None:

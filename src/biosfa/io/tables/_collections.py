@@ -6,10 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from biosfa.exceptions import InputError
+from biosfa.extras import imported
 from biosfa.io.tables._arrow import Frame
 from biosfa.io.tables._checks import check_real, two_dimensions
 from biosfa.io.tables._table import Block, Cursor, Sliced, Table
+from biosfa.typing import FloatArray
 
 
 def is_collection(source: Any) -> bool:
@@ -18,7 +22,7 @@ def is_collection(source: Any) -> bool:
 
 
 def as_blocks(collection: Any, *, sized: bool = True) -> tuple[list[Any], list[int] | None, list[str] | int]:
-    """Return a collection as blocks of rows that Dask computes, their sizes, and the names of the columns.
+    """Return a collection as blocks of rows that Dask computes, their sizes, and the names or number of its columns.
 
     Parameters
     ----------
@@ -32,30 +36,42 @@ def as_blocks(collection: Any, *, sized: bool = True) -> tuple[list[Any], list[i
     InputError
         If a row is in several chunks, or if the sizes of the chunks of an array are not known.
     """
-    is_frame = hasattr(collection, "to_dask_array")
-    if is_frame and collection.ndim == 2:
-        names: list[str] | int = [str(name) for name in collection.columns]
-        array = collection.to_dask_array(lengths=True if sized else None)
-    else:
-        array, names = collection, two_dimensions("X", collection.shape)[1]
-    check_real("X", array.dtype)
-    if len(array.chunks[1]) > 1:
+    if is_frame(collection):
+        dask = imported("dask", "dask")
+        parts = collection.to_delayed()
+        blocks = [dask.delayed(frame_rows)(part) for part in parts]
+        sizes = list(dask.compute(*[dask.delayed(len)(part) for part in parts])) if sized else None
+        return blocks, sizes, [str(name) for name in collection.columns]
+    n_columns = two_dimensions("X", collection.shape)[1]
+    check_real("X", collection.dtype)
+    if len(collection.chunks[1]) > 1:
         raise InputError(
-            f"X has {len(array.chunks[1])} chunks across its columns, and each row must be in one chunk: give "
+            f"X has {len(collection.chunks[1])} chunks across its columns, and each row must be in one chunk: give "
             "X.rechunk({1: -1})"
         )
-    sizes = list(array.chunks[0])
-    unknown = any(math.isnan(size) for size in sizes)
-    if unknown and not is_frame:
+    sizes = list(collection.chunks[0])
+    if any(math.isnan(size) for size in sizes):
         raise InputError("the sizes of the chunks of X along time are not known: call X.compute_chunk_sizes() first")
-    return array.to_delayed()[:, 0].tolist(), None if unknown else sizes, names
+    return collection.to_delayed()[:, 0].tolist(), sizes, n_columns
+
+
+def is_frame(collection: Any) -> bool:
+    """Return whether a collection is a data frame."""
+    return hasattr(collection, "to_dask_array")
+
+
+def frame_rows(frame: Any) -> FloatArray:
+    """Return a frame of pandas as rows of numbers; what is missing is NaN."""
+    single = all(kind == np.float32 for kind in frame.dtypes)
+    rows: FloatArray = frame.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
+    return rows
 
 
 class Collection(Table):
     """A Dask array or data frame. While the rows of a chunk are used, the next chunk is computed."""
 
     def __init__(self, collection: Any) -> None:
-        self._is_frame = hasattr(collection, "to_dask_array")
+        self._is_frame = is_frame(collection)
         if self._is_frame:
             self._parts, sizes = collection.to_delayed(), None
             columns: list[str] | int = [str(name) for name in collection.columns]
@@ -80,6 +96,10 @@ class Collection(Table):
                         at=partial(_cursor_at, block.at, number, before),
                     )
                 before, done = before + (part.n_rows or 0), 0
+
+    def breaks(self, n_bytes: int, size: int) -> list[Cursor]:
+        """None: its chunks are divided among workers by Dask itself."""
+        return []
 
     def fraction(self, cursor: Cursor) -> float:
         """Return the share of the chunks before this cursor."""
