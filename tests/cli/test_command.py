@@ -46,3 +46,9 @@ def test_interrupted_it_says_how_to_go_on(tmp_path):
     assert process.returncode == 130
     assert message.strip().endswith("stopped; to resume, run the same command with --resume")
     assert len(message.strip().splitlines()) == 1
+
+
+def test_a_wrong_choice_is_named_with_the_choices_and_nothing_else(command):
+    said = command("export", "model", "--out", "x.onnx", "--dtype", "int8", code=2).stderr
+    assert said.startswith("biosfa: Invalid value for '--dtype': 'int8' is not one of 'float32', 'float64'")
+    assert said.endswith("(see biosfa export --help)\n")

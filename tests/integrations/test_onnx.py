@@ -301,6 +301,21 @@ def test_the_command_says_what_is_wrong_in_one_line(command, training, tmp_path)
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
 
 
+def test_the_command_says_that_a_transformer_of_your_own_needs_a_pipeline(command, training, tmp_path):
+    SFA(1, expansion=PolynomialFeatures(2, include_bias=False)).fit(training).save(tmp_path / "model")
+    said = command("export", "model", "--out", "model.onnx", cwd=tmp_path, code=1).stderr
+    assert said.startswith("biosfa: model cannot be exported, because its expansion is a transformer of your own")
+    assert "Pipeline" in said
+    assert "load(path" not in said
+    assert said.count("\n") == 1
+
+
+def test_the_command_still_names_other_parameters_that_a_file_cannot_hold(command, training, tmp_path):
+    BioSFA(1, learning_rate=lambda t: 0.01, random_state=0).fit(training).save(tmp_path / "model")
+    said = command("export", "model", "--out", "model.onnx", cwd=tmp_path, code=1).stderr
+    assert "load(path, learning_rate=...)" in said
+
+
 def test_a_host_that_is_missing_or_old_names_the_extra(training, monkeypatch):
     sfa = SFA(1).fit(training)
     with monkeypatch.context() as patch:

@@ -64,7 +64,8 @@ def main() -> None:
             raise
         named = sys.argv[1:3] if sys.argv[1:2] == ["monitor"] else sys.argv[1:2]
         command = " ".join(["biosfa", *takewhile(lambda argument: argument.isalpha(), named)])
-        fail(f"{message()} (see {command} --help)", 2)
+        # newer versions of typer add two words about a wrong choice that say nothing
+        fail(f"{message().replace(': Value error, ', ': ', 1)} (see {command} --help)", 2)
     if code == INTERRUPTED:  # typer returns it as an exit code, or raises, depending on its version
         complain(how_to_go_on(sys.argv[1:]))
         if termination.asked:

@@ -45,15 +45,27 @@ def export(
     of rows.
 
     Example: [b]biosfa export model.safetensors --out model.onnx[/b]
+
+    Row by row: [b]biosfa export model.safetensors --out model.onnx --stream[/b]
     """
     with one_line_errors():
-        from biosfa.estimators import load
+        from biosfa.estimators import UnsavedParameterError, load
         from biosfa.integrations.onnx import to_onnx
         from biosfa.io.atomic import replace_file, writing
         from biosfa.io.targets import check_target, is_stream
 
         check_target(out, [model])
-        exported = to_onnx(load(model), output=str(output), stream=stream, dtype=str(dtype))
+        try:
+            loaded = load(model)
+        except UnsavedParameterError as error:
+            if error.parameter != "expansion":
+                raise
+            raise ValueError(
+                f"{model} cannot be exported, because its expansion is a transformer of your own, which the file does "
+                "not hold: fit a Pipeline of this transformer and a learner, and export it with skl2onnx and "
+                "biosfa.integrations.skl2onnx.register()"
+            ) from error
+        exported = to_onnx(loaded, output=str(output), stream=stream, dtype=str(dtype))
         content = exported.SerializeToString()
         with writing(out):
             replace_file(out, lambda file: file.write(content))

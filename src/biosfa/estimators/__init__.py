@@ -21,7 +21,7 @@ from biosfa.estimators._memory import check_sums_memory, exact_memory
 from biosfa.estimators._offline import OfflineBioSFA
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.estimators._online_sfa import OnlineSFA
-from biosfa.estimators._persistence import check_same, decode, encode, state_arrays, to_model
+from biosfa.estimators._persistence import UnsavedParameterError, check_same, decode, encode, state_arrays, to_model
 from biosfa.estimators._projection import Projection, check_columns
 from biosfa.estimators._sfa import SFA
 from biosfa.estimators._way_back import WayBack, pattern_correlations
@@ -41,6 +41,7 @@ __all__ = [
     "OnlineSFA",
     "Projection",
     "SlowFeatureEstimator",
+    "UnsavedParameterError",
     "WayBack",
     "begin_stream",
     "check_columns",

@@ -23,6 +23,14 @@ Estimator = TypeVar("Estimator", bound="SlowFeatureEstimator")
 PUBLISHED = ("components", "mean", "delta_values", "redundant_features")
 
 
+class UnsavedParameterError(ModelFileError):
+    """A file could not hold the value of a parameter, such as a function, and the value was not given again."""
+
+    def __init__(self, message: str, parameter: str = "") -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
 def encode(value: Any) -> Any:
     """Return a parameter as JSON data. A value that cannot be saved, such as a function, becomes a note of its repr."""
     if value is None or isinstance(value, bool | int | float | str):
@@ -72,8 +80,9 @@ def _decode(path: str, name: str, value: Any) -> Any:
     if not name.isidentifier():
         raise ValueError(f"{name!r} is not the name of a parameter")
     missing = " ".join(str(value["missing"]).split())  # on one line: a repr may have several
-    raise ModelFileError(
-        f"{path} was saved with {name}={missing}, which a file cannot hold: give it again with load(path, {name}=...)"
+    raise UnsavedParameterError(
+        f"{path} was saved with {name}={missing}, which a file cannot hold: give it again with load(path, {name}=...)",
+        name,
     )
 
 
