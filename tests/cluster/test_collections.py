@@ -154,6 +154,21 @@ def test_frames_with_gaps_small_partitions_and_any_numbers(X):
     assert set(SFA(1).fit(single).transform(single).compute().dtypes) == {np.dtype(np.float32)}
 
 
+def test_labels_and_weights_of_frames(X, tmp_path):
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(trial=np.repeat([3, 1, 2], 30))
+    for i in range(5):
+        frame[18 * i : 18 * (i + 1)].to_parquet(tmp_path / f"{i}.parquet")
+    frames, weights = dd.read_parquet(tmp_path), np.linspace(1.0, 2.0, N)
+    chosen = frames[["a", "b"]]  # Dask reads several files as one part, if it may
+    model = SFA(2, n_delays=2).fit(chosen, episode=frames["trial"], sample_weight=weights)
+    reference = SFA(2, n_delays=2).fit(frame[["a", "b"]], episode=frame["trial"], sample_weight=weights)
+    assert_same(model, reference)
+    features = model.transform(chosen, episode=frames["trial"])
+    assert features.npartitions == chosen.npartitions
+    expected = reference.transform(frame[["a", "b"]], episode=frame["trial"])
+    np.testing.assert_allclose(features.compute(), expected, rtol=EXACT, atol=EXACT)
+
+
 def test_a_counter_that_falls_across_a_missing_row_is_none(X):
     counter = np.concatenate([np.arange(40.0), [np.nan], np.arange(49.0)])
     with warnings.catch_warnings():

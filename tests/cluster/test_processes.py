@@ -72,6 +72,8 @@ def test_workers_and_schedulers_may_end(processes, tmp_path, monkeypatch):
     monkeypatch.setattr(scaling, "SECTION_BYTES", 2**17)
     monkeypatch.setattr(scaling, "LARGER_THAN_MOMENTS", 0)
     monkeypatch.setattr("biosfa.cluster._client.STUCK_SECONDS", 6.0)
+    monkeypatch.setattr("biosfa.cluster._client.CONNECT_SECONDS", 40)  # other tests may keep the machine busy
+    monkeypatch.setattr("biosfa.cluster._client.WORKER_SECONDS", 60)
     rng = np.random.default_rng(0)
     t = np.arange(120_000)[:, None]
     X = pd.DataFrame(np.sin(t / [300, 150, 70]) + 0.5 * rng.standard_normal((len(t), 3)), columns=["a", "b", "c"])

@@ -11,8 +11,10 @@ from queue import Empty, Queue
 from typing import Any
 from uuid import uuid4
 
+import joblib
+
 from biosfa import __version__
-from biosfa.cluster._errors import plain_errors
+from biosfa.cluster._errors import LOST, plain_errors
 from biosfa.exceptions import ClusterError
 from biosfa.extras import imported
 from biosfa.wording import listed
@@ -39,7 +41,12 @@ class Cluster:
     @property
     def n_threads(self) -> int:
         """Number of calls that the workers can run at the same time. Workers may come and go."""
-        return sum(self._client.nthreads().values())
+        try:
+            if self._client.status == "running":  # otherwise this would wait for a scheduler that is gone
+                return sum(self._client.nthreads().values())
+        except OSError:
+            pass
+        raise ClusterError(LOST)
 
     def check(self) -> None:
         """Wait for a worker, and check that all of them have this version of biosfa.
@@ -81,8 +88,13 @@ class Cluster:
             return self._client.submit(_itself, content, pure=False)  # a worker that ends loses it: it is sent again
 
     def on_each_worker(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-        """Call a function on each worker, and return the results by the addresses of the workers."""
-        results: dict[str, Any] = self._client.run(function, *arguments)
+        """Call a function on each worker, and return the results by the addresses of those that are still there."""
+        found = self._client.run(function, *arguments, on_error="return")
+        lost = imported("distributed.comm", "dask").CommClosedError
+        results = {worker: result for worker, result in found.items() if not isinstance(result, lost)}
+        for result in results.values():
+            if isinstance(result, Exception):
+                raise result
         return results
 
     def in_order(self, function: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
@@ -196,7 +208,7 @@ def connected(scheduler: str) -> Iterator[Cluster]:
     biosfa.exceptions.ClusterError: nonsense is not a scheduler: give local, local:4 or an address such as tcp://HOST:8786
     """
     local = re.fullmatch(r"local(?::([1-9]\d*))?", scheduler)
-    if local is None and not re.match(r"\w+://.", scheduler):
+    if local is None and not re.fullmatch(r"\w+://.+:\d+", scheduler):
         raise ClusterError(f"{scheduler} is not a scheduler: give local, local:4 or an address such as tcp://HOST:8786")
     distributed = imported("distributed", "dask")
     with _quiet(), plain_errors():
@@ -211,7 +223,7 @@ def connected(scheduler: str) -> Iterator[Cluster]:
         with (
             imported("dask.config", "dask").set(WORKER_SETTINGS),
             distributed.LocalCluster(
-                n_workers=int(local[1]) if local[1] else imported("distributed.system", "dask").CPU_COUNT,
+                n_workers=int(local[1]) if local[1] else joblib.cpu_count(),
                 threads_per_worker=1,
                 dashboard_address=":0",
                 silence_logs=logging.CRITICAL,

@@ -28,7 +28,7 @@ def lengths_of(
         return lengths
     if lengths is not None:
         raise ValueError("lengths cannot be used with episode or index: give one or the other")
-    n_rows = int(np.shape(X)[0]) if np.ndim(X) else None  # a stream has no shape
+    n_rows: Any = np.shape(X)[0] if np.ndim(X) else None  # a stream has no shape
     begins: Any = False
     for name, values in (("episode", episode), ("index", index)):
         if values is None:
@@ -36,6 +36,8 @@ def lengths_of(
         each = np.asarray(values)
         if n_rows is None:
             raise ValueError(f"{name} is for arrays: give episodes of a stream to open_stream, as episodes")
+        if not isinstance(n_rows, int | np.integer):  # Dask does not know it before it has read a frame
+            n_rows = len(each)
         if each.shape != (n_rows,):
             raise ValueError(f"{name} must have one value per row of X, {n_rows}; got the shape {each.shape}")
         if name == "index" and each.dtype.kind not in "iu":

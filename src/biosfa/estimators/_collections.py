@@ -21,7 +21,7 @@ from biosfa.estimators._fitting import Elsewhere, Fitting, chunk_of_rows
 from biosfa.estimators._learned import Learned, learn_section
 from biosfa.extras import imported
 from biosfa.io import Chunk, Position
-from biosfa.io.tables import Block, as_blocks, frame_rows, is_collection, is_frame, row_cursor, to_floats
+from biosfa.io.tables import Block, as_blocks, frame_parts, frame_rows, is_collection, is_frame, row_cursor, to_floats
 from biosfa.typing import FloatArray, IntArray
 from biosfa.validation import check_finite, check_samples, checked_weights
 
@@ -170,7 +170,7 @@ def transformed(estimator: "SlowFeatureEstimator", X: Any, lengths: ArrayLike | 
             return X.map_partitions(_features_of_frame, nameless, names, meta=meta)
         parts = [
             dask.delayed(_like)(frame, found, names)
-            for frame, (found, _) in zip(X.to_delayed(), _parts(estimator, model, X, lengths), strict=True)
+            for frame, (found, _) in zip(frame_parts(X), _parts(estimator, model, X, lengths), strict=True)
         ]
         return imported("dask.dataframe", "dask").from_delayed(parts, meta=meta, divisions=X.divisions)
     da = imported("dask.array", "dask")

@@ -168,7 +168,7 @@ class SFA(ExactEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), labelled array, or Stream
+        X : array-like of shape (n_samples, n_features), labelled array, Dask array or data frame, or Stream
             Samples in order of time, or a stream of them from :func:`biosfa.io.open_stream`. Labelled arrays are those
             of xarray and pynapple, and frames with dates.
         y : ignored

@@ -411,8 +411,9 @@ def open_stream(
     ----------
     source : path, list of paths, array, or data frame
         Files (``.npy``, ``.npz``, text (``.csv``, ``.tsv``, ``.txt``, ``.dat``), Parquet, HDF5 or Zarr), an array, a
-        data frame, or any object that is sliced like an array. ``FILE::NAME`` chooses one of several arrays in a file.
-        A folder stands for all files in it. By default each file is one episode.
+        data frame (also those of Dask), or any object that is sliced like an array. ``FILE::NAME`` chooses one of
+        several arrays in a file. A folder stands for all files in it, a pattern such as ``data/*.csv`` for those that
+        match. By default each file is one episode.
     chunk_size : int, optional
         Largest number of rows of a chunk. By default a chunk has about 8 MB.
     columns : list of str or int, optional

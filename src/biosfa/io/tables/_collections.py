@@ -38,7 +38,7 @@ def as_blocks(collection: Any, *, sized: bool = True) -> tuple[list[Any], list[i
     """
     if is_frame(collection):
         dask = imported("dask", "dask")
-        parts = collection.to_delayed()
+        parts = frame_parts(collection)
         blocks = [dask.delayed(frame_rows)(part) for part in parts]
         sizes = list(dask.compute(*[dask.delayed(len)(part) for part in parts])) if sized else None
         return blocks, sizes, [str(name) for name in collection.columns]
@@ -60,6 +60,12 @@ def is_frame(collection: Any) -> bool:
     return hasattr(collection, "to_dask_array")
 
 
+def frame_parts(collection: Any) -> list[Any]:
+    """Return the partitions of a data frame, to be computed by Dask; as many as it has, which optimizing may change."""
+    parts: list[Any] = collection.to_delayed(optimize_graph=False)
+    return parts
+
+
 def frame_rows(frame: Any) -> FloatArray:
     """Return a frame of pandas as rows of numbers; what is missing is NaN."""
     single = all(kind == np.float32 for kind in frame.dtypes)
@@ -73,7 +79,7 @@ class Collection(Table):
     def __init__(self, collection: Any) -> None:
         self._is_frame = is_frame(collection)
         if self._is_frame:
-            self._parts, sizes = collection.to_delayed(), None
+            self._parts, sizes = frame_parts(collection), None
             columns: list[str] | int = [str(name) for name in collection.columns]
         else:
             self._parts, sizes, columns = as_blocks(collection)
