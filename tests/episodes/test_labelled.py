@@ -401,7 +401,8 @@ def with_times(frame, times):
             r"needs dimensions of time and of features: add one, as in X.expand_dims\(\"feature\"\)",
         ),
         (lambda X: X[0, 0, 0], "needs dimensions of time and of features"),
-        (lambda X: X.to_dataset(), r"X is a Dataset, .*: give X.to_dataarray\(\"feature\"\)"),
+        (lambda X: X.to_dataset(name="lfp"), r"X is a Dataset, .*: give X\['lfp'\]"),
+        (lambda X: X[0].to_dataset(dim="channel"), r"X is a Dataset, .*: give X.to_dataarray\(\"feature\"\)"),
         (
             lambda X: X[:, ::-1],
             r"row 1 of X has 2.98 after 2.99: sort the rows, as in X.sortby\(\"time\"\), or give lengths",

@@ -150,7 +150,9 @@ def begins_series(index: Any) -> BoolArray:
 
 def _layout(X: Any) -> Layout:
     if hasattr(X, "data_vars"):
-        raise ValueError('X is a Dataset, but samples must be one array: give X.to_dataarray("feature")')
+        whole = next((name for name, variable in X.data_vars.items() if variable.ndim > 1), None)
+        give = 'X.to_dataarray("feature")' if whole is None else f"X[{whole!r}]"  # whose variables are its channels
+        raise ValueError(f"X is a Dataset, but samples must be one array: give {give}")
     if _is_dataarray(X):
         return _of_dataarray(X)
     if hasattr(X, "dims"):
