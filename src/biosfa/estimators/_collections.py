@@ -22,7 +22,7 @@ from biosfa.estimators._learned import Learned, learn_section
 from biosfa.extras import imported
 from biosfa.io import Chunk, Position
 from biosfa.io.tables import Block, as_blocks, frame_parts, frame_rows, is_collection, is_frame, row_cursor, to_floats
-from biosfa.typing import FloatArray, IntArray
+from biosfa.typing import BoolArray, FloatArray, IntArray
 from biosfa.validation import check_finite, check_samples, checked_weights
 
 if TYPE_CHECKING:
@@ -123,14 +123,15 @@ def _first_samples(estimator: "SlowFeatureEstimator", chunks: Chunks) -> tuple[F
     if expansion is None or isinstance(expansion, str):
         return np.zeros((1, estimator.n_features_in_)), np.ones(1, np.bool_)
     rows = to_floats(np.asarray(chunks.rows[0].compute()))
-    starts = np.zeros(len(rows), np.bool_)
-    starts[chunks.cuts[0]] = True
-    chunk = next(RowReader().chunks_of(_block(rows, 0, [starts]), Position()))
+    chunk = chunk_of_rows(rows, _starts(chunks.cuts[0], len(rows)), None, Position())
     return chunk.samples, chunk.starts
 
 
-def _block(samples: FloatArray, begin: int, labels: list[Any]) -> Block:
-    return Block(samples, labels, partial(add, begin), (begin + len(samples),), partial(row_cursor, begin))
+def _starts(cuts: IntArray, n_rows: int) -> BoolArray:
+    """Return which rows begin an episode, from their numbers."""
+    starts = np.zeros(n_rows, np.bool_)
+    starts[cuts] = True
+    return starts
 
 
 def _learn(template: Fitting, depth: int, rows: Any, begin: int | None, cuts: IntArray, weights: Any) -> Learned:
@@ -140,10 +141,10 @@ def _learn(template: Fitting, depth: int, rows: Any, begin: int | None, cuts: In
     if samples.shape[1] != estimator.n_features_in_:
         raise ValueError(f"a chunk of X has {samples.shape[1]} columns, and not {estimator.n_features_in_}")
     check_finite(estimator, samples, allow_nan=estimator.missing == "break", first_row=begin)
-    starts = np.zeros(len(samples), np.bool_)
-    starts[cuts] = True
     given = [] if weights is None else [checked_weights("sample_weight", weights, len(samples), "sample", zero=True)]
-    block = _block(samples, begin or 0, [starts, *given])
+    labels: list[Any] = [_starts(cuts, len(samples)), *given]
+    first = begin or 0
+    block = Block(samples, labels, partial(add, first), (first + len(samples),), partial(row_cursor, first))
     return learn_section(template, depth, Position(), [block] if len(samples) else [], RowReader())
 
 
