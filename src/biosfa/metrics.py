@@ -13,7 +13,6 @@ from biosfa.kernels.exact import (
     Tail,
     accumulate,
     differences,
-    slow_directions,
     slow_directions_within,
     slowness_at,
 )
@@ -192,7 +191,7 @@ def slowest(X: "ArrayLike | Moments", n_components: int, lengths: ArrayLike | No
     array([2.])
     """
     collected = moments(X, lengths)
-    solution = slow_directions(collected.covariance, collected.difference_covariance, n_components=n_components)
+    solution = collected.slow_directions(n_components)
     if solution.rank < n_components:
         raise ValueError(f"X has rank {solution.rank}, which is less than n_components={n_components}")
     return solution.delta_values

@@ -44,6 +44,14 @@ def fit(
     expand: Expand = None,
     delays: Delays = 1,
     lag: Annotated[int, typer.Option(min=1, help="With --solver exact: take differences over this many samples.")] = 1,
+    ridge: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="With --solver exact: add white noise with this share of the mean variance of the columns, for "
+            "columns that nearly depend on each other. 1e-9 is often enough.",
+        ),
+    ] = 0.0,
     uneven: Annotated[
         bool,
         typer.Option(
@@ -79,6 +87,7 @@ def fit(
             expand=expand and str(expand),
             delays=delays,
             lag=lag,
+            ridge=ridge,
             uneven=uneven,
             epochs=epochs,
             seed=seed,

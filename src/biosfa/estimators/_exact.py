@@ -113,7 +113,7 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
         np.fill_diagonal(C_xx, variance + noise)
         np.fill_diagonal(C_dot, np.diag(C_dot) + 2.0 * noise)  # the difference of white noise has twice its variance
         wanted = self._fixed["n_components"]
-        found = slow_directions(C_xx, C_dot, n_components=wanted)
+        found = slow_directions(C_xx, C_dot, n_components=wanted, rounding=moments.rounding)
         enough = 0 < (wanted or 1) <= found.rank
         kept = len(found.directions) if enough else 0
         redundant = redundant_columns(C_xx, found.rank)
@@ -158,7 +158,7 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
         warnings.warn(
             f"the (expanded) columns are close to linear dependence (condition number {solution.condition:.0e}): the "
             f"features are accurate to about {counted(digits, 'digit')}. Leave out columns that nearly depend on "
-            "others, reduce them with pca=N (--pca N), or use ridge=1e-9",
+            "others, reduce them with pca=N (--pca N), or use ridge=1e-9 (--ridge 1e-9)",
             ConditioningWarning,
             stacklevel=stacklevel,
         )
@@ -207,6 +207,7 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
             "n_pairs": moments.n_pairs,
             "weight": moments.weight,
             "pair_weight": moments.pair_weight,
+            "row_epsilon": moments.row_epsilon,
         }
 
     def _arrays(self) -> Arrays:
@@ -228,11 +229,15 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
         weights = {name: scalars.get(name) for name in ("weight", "pair_weight")}  # files of 0.2 have none
         if any(weight is not None and not 0.0 <= weight < np.inf for weight in weights.values()):
             raise ValueError(f"{weights} are not sums of weights")
+        row_epsilon = float(scalars.get("row_epsilon", 0.0))  # files of 0.2 have none
+        if not 0.0 <= row_epsilon < 1.0:
+            raise ValueError(f"row_epsilon={row_epsilon} is not a rounding error")
         self._moments = Moments.of(
             {name: checked_array(f"moments.{name}", arrays, shape) for name, shape in shapes.items()},
             int(scalars["n_samples"]),
             int(scalars["n_pairs"]),
             **weights,
+            row_epsilon=row_epsilon,
         )
         self._solution = None
         if published:

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from biosfa.kernels.exact import Moments, slow_directions
+from biosfa.kernels.exact import Moments
 from biosfa.monitoring._charts import Charts
 from biosfa.typing import Arrays, Float64Array
 
@@ -97,7 +97,7 @@ class Normal:
         return self._solved(self.moments.merged(seen), level, None, 1.0 / len(Y))
 
     def _solved(self, moments: Moments, level: Float64Array, smooth: Float64Array | None, doubt: float) -> Self:
-        found = slow_directions(moments.covariance, moments.difference_covariance)
+        found = moments.slow_directions()
         return replace(
             self,
             moments=moments,

@@ -44,6 +44,7 @@ class FitOptions:
     expand: str | None = None
     delays: int = 1
     lag: int = 1
+    ridge: float = 0.0
     epochs: int = 1
     seed: int = 0
     uneven: bool = False
@@ -72,7 +73,7 @@ class FitOptions:
         if self.solver in ONLINE_SOLVERS:
             signal |= {"n_epochs": self.epochs, "random_state": self.seed}
         else:
-            signal |= {"lag": self.lag}
+            signal |= {"lag": self.lag, "ridge": self.ridge}
         learner: SlowFeatureEstimator = SOLVERS[self.solver].load()(self.components, **signal)
         return learner
 
@@ -92,6 +93,8 @@ class FitOptions:
             raise ValueError(f"--epochs is for --solver {', '.join(ONLINE_SOLVERS)}")
         if online and self.lag > 1:
             raise ValueError("--lag is for --solver exact")
+        if online and self.ridge > 0.0:
+            raise ValueError("--ridge is for --solver exact")
         for option, given in (("--max-step", self.stream.max_step is not None), ("--uneven", self.uneven)):
             if given and self.stream.time is None:
                 raise ValueError(f"{option} needs --time")

@@ -9,7 +9,7 @@ import numpy as np
 
 from biosfa.estimators import Episodes, check_sums_memory
 from biosfa.exceptions import RankDeficiencyWarning, ShortEpisodeWarning
-from biosfa.kernels.exact import LaggedSums, accumulate_lagged, slow_directions
+from biosfa.kernels.exact import LaggedSums, accumulate_lagged, row_epsilon
 from biosfa.metrics import timescales
 from biosfa.selection._signal import Report, Signal
 from biosfa.typing import BoolArray, FloatArray
@@ -65,8 +65,7 @@ class Blocks:
         """Return the longest timescale of a feature at any lag that is shorter: at longer ones little is left of it."""
         total, longest = self.total, 1.0
         for number, lag in enumerate(self.lags):
-            C_xx, C_dot = total.covariance(number), total.difference_covariance(number)
-            found = timescales(slow_directions(C_xx, C_dot, n_components=1).delta_values, lag)
+            found = timescales(total.slow_directions(number, 1).delta_values, lag)
             longest = max([longest, *found[found >= lag].tolist()])
         return longest
 
@@ -119,11 +118,13 @@ class _Builder:
             return
         origin = self.origin = x.mean(axis=0, dtype=np.float64) if self.origin is None else self.origin
         self.episodes.add(starts)
+        rounded = row_epsilon(x) ** 2 * np.mean(np.square(x, dtype=np.float64), axis=0)
         begin = 0
         while begin < len(x):
             end = begin + self._room(starts[begin:])
             rows = x[begin:end] - origin
             past = self.past[:0] if starts[begin] else self.past
+            self.open_sums.row_error = np.maximum(self.open_sums.row_error, rounded)
             self.past = accumulate_lagged(self.open_sums, rows, starts[begin:end], self.found.lags, past)
             self.open_rows += end - begin
             begin = end

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.exceptions import ShortRecordingWarning
-from biosfa.kernels.exact import LaggedSums, slow_directions
+from biosfa.kernels.exact import LaggedSums
 from biosfa.metrics import timescales
 from biosfa.selection._blocks import FEWEST_BLOCKS, FIRST_ROWS, Blocks, blocks_of
 from biosfa.selection._intervals import jackknife
@@ -158,7 +158,7 @@ def _at_lag(
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Return the correlations λ of the features at one lag, and the ends of their intervals."""
     total = blocks.total.at([number])
-    found = slow_directions(total.covariance(0), total.difference_covariance(0), n_components=SOLVED)
+    found = total.slow_directions(0, SOLVED)
     k = min(n_components, len(found.directions))
     near = [each.at([number]).along(found.directions) for each in blocks.sums]
     whole = total.along(found.directions)
@@ -171,7 +171,7 @@ def _angles(sums: LaggedSums, k: int) -> Float64Array:
     """Return artanh λ of the k slowest features; 0 for those that these pairs do not have."""
     found = np.zeros(k)
     if sums.n_pairs[0] > 0:
-        delta = slow_directions(sums.covariance(0), sums.difference_covariance(0), n_components=k).delta_values
+        delta = sums.slow_directions(0, k).delta_values
         found[: len(delta)] = np.arctanh(np.clip(1.0 - delta / 2.0, -1.0 + 1e-15, 1.0 - 1e-15))
     return found
 

@@ -11,7 +11,7 @@ from biosfa.episodes import episode_lengths, episode_starts
 from biosfa.experiments.engine import ExperimentError
 from biosfa.experiments.images import FRAMES, load_patches
 from biosfa.io import StreamOptions
-from biosfa.kernels.exact import Moments, SlowDirections, slow_directions
+from biosfa.kernels.exact import Moments, SlowDirections
 from biosfa.kernels.expansion import quadratic
 from biosfa.typing import BoolArray, Float64Array
 
@@ -40,9 +40,7 @@ class Problem:
     @cached_property
     def best(self) -> SlowDirections:
         """The slowest features of the stream."""
-        return slow_directions(
-            self.moments.covariance, self.moments.difference_covariance, n_components=self.n_components
-        )
+        return self.moments.slow_directions(self.n_components)
 
     def check(self) -> None:
         """Raise ExperimentError if there is nothing to compare."""

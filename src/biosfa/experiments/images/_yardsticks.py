@@ -6,7 +6,7 @@ from biosfa.analysis import analyse_unit, summarise_units
 from biosfa.experiments.engine import Task
 from biosfa.experiments.images._config import ImagesConfig, load
 from biosfa.experiments.images._patches import Patches
-from biosfa.kernels.exact import Moments, slow_directions
+from biosfa.kernels.exact import Moments
 from biosfa.typing import Advance, Arrays, Float64Array
 
 MOMENTS = ("mean", "scatter", "difference", "n_samples", "n_pairs")  # stored to compute the errors of networks; large
@@ -26,7 +26,7 @@ def run_exact(config: ImagesConfig, report: Advance) -> Arrays:
     """Solve exact SFA; return its features and the moments of the signal."""
     patches = load(config)
     moments = patches.moments(report)
-    solution = slow_directions(moments.covariance, moments.difference_covariance, n_components=config.units)
+    solution = moments.slow_directions(config.units)
     return {
         **moment_arrays(moments),
         "components": solution.directions,
@@ -51,7 +51,7 @@ def run_shuffled(config: ImagesConfig, report: Advance) -> Arrays:
     patches = load(config)
     order = np.random.default_rng(config.seed).permutation(len(patches.signal))
     moments = patches.moments(report, order)
-    solution = slow_directions(moments.covariance, moments.difference_covariance, n_components=config.units)
+    solution = moments.slow_directions(config.units)
     return {"components": solution.directions, **analyse(patches, solution.directions, moments.mean)}
 
 

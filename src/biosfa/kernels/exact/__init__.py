@@ -15,7 +15,7 @@ from biosfa.kernels.exact.eigen import (
 )
 from biosfa.kernels.exact.graph import Rows, accumulate_groups, accumulate_pairs, accumulate_samples
 from biosfa.kernels.exact.lagged import LaggedSums, accumulate_lagged
-from biosfa.kernels.exact.moments import Moments, as_correlations, block_rows
+from biosfa.kernels.exact.moments import Moments, as_correlations, block_rows, row_epsilon
 from biosfa.kernels.exact.series import Tail, accumulate, differences
 from biosfa.kernels.exact.uneven import (
     UNIT_STEPS,
@@ -52,6 +52,7 @@ __all__ = [
     "principal_directions",
     "reciprocal",
     "redundant_columns",
+    "row_epsilon",
     "slow_directions",
     "slow_directions_within",
     "slowness_at",

@@ -8,7 +8,20 @@ from scipy.linalg import eigh, qr
 from biosfa.typing import Float64Array, FloatArray
 
 LEAST_VARIANCE = 1e-12  # of a principal component, relative to the largest: below, it is rounding
+EPSILON = float(np.finfo(np.float64).eps)
+# Rounding errors in units of ε. In 2,300 random inputs with one-hot columns of 2 to 100 values, the variance along the
+# null direction was at most 65 ε of that of the columns, and the squared difference at most 8 ε.
+OF_SAMPLES, OF_DIFFERENCES = 128.0, 32.0  # of sums over a block: samples repeat numbers more often than differences
+OF_SOLVER = 2.0  # of an eigenvalue, relative to the largest
 PART = 1e-4  # of a unit vector: what has less does not take part in it
+
+
+class Rounding(NamedTuple):
+    """Rounding errors of the variances in a covariance, relative to them."""
+
+    of_sums: Float64Array  # (m,)
+    of_differences: Float64Array  # (m,): of the second moment of the difference
+    of_samples: Float64Array  # (m,): samples of float32 are rounded themselves, differently in each row
 
 
 class SlowDirections(NamedTuple):
@@ -21,31 +34,100 @@ class SlowDirections(NamedTuple):
 
 
 def slow_directions(
-    C_xx: Float64Array, C_dot: Float64Array, *, n_components: int | None = None, tolerance: float | None = None
+    C_xx: Float64Array,
+    C_dot: Float64Array,
+    *,
+    n_components: int | None = None,
+    rounding: Rounding | None = None,
+    tolerance: float = 0.0,
 ) -> SlowDirections:
     """Solve C_ẋẋ v = δ C_xx v on the range of C_xx: the pseudo-inverse of the paper's appendix A.
 
-    Columns are brought to unit variance first, so that units do not decide what counts as rank. Eigenvalues below
-    ``tolerance`` (by default rounding, m · ε) times the largest do not count.
+    Columns are brought to unit variance first, so that units do not decide what counts as rank.
+
+    Parameters
+    ----------
+    C_xx, C_dot : (m, m)
+        Covariance, and second moment of the difference.
+    n_components : int, optional
+        Number of directions to return.
+    rounding : Rounding, optional
+        By default that of a sum over few samples.
+    tolerance : float, default=0
+        Directions with less than this share of the largest variance do not count, whatever the rounding.
     """
-    if tolerance is None:
-        tolerance = len(C_xx) * float(np.finfo(np.float64).eps)
+    m = len(C_xx)
     scale = to_unit_variance(C_xx)
     correlations = C_xx * scale
     correlations *= scale[:, None]
     # in place, here and below: with thousands of columns these matrices are what memory is needed for
     variance, U = eigh(correlations.T, driver="evd", overwrite_a=True, check_finite=False)
-    rank = int(np.count_nonzero(variance > tolerance * max(float(variance[-1]), 0.0)))  # they are in order
+    largest = max(float(variance[-1]), 0.0)
+    if rounding is None:
+        rounding = rounding_of_sums(np.ones(m), 1.0)
+    error = _along(U, rounding.of_sums + rounding.of_samples)
+    n_small = int(np.count_nonzero(variance <= error + m * EPSILON * largest))
+    changes = _turned_to_changes(U[:, :n_small], variance[:n_small], C_dot, scale, rounding)
+    counts = variance > max(OF_SOLVER * EPSILON, tolerance) * largest
+    counts[:n_small] &= changes
+    rank = int(np.count_nonzero(counts))
     if rank == 0:
-        return SlowDirections(np.empty((0, len(C_xx))), np.empty(0), 0)
-    whitening = U[:, len(U) - rank :]
+        return SlowDirections(np.empty((0, m)), np.empty(0), 0)
+    variance = variance[counts]
+    whitening = U[:, m - rank :] if counts[m - rank :].all() else U[:, counts]
     whitening *= scale[:, None]
-    whitening /= np.sqrt(variance[len(U) - rank :])
+    whitening /= np.sqrt(variance)
     n_found = rank if n_components is None else min(rank, n_components)
     whitened = whitening.T @ C_dot @ whitening
     delta_values, V = np.linalg.eigh(whitened) if n_found == rank else eigh(whitened, subset_by_index=[0, n_found - 1])
-    condition = float(variance[-1] / variance[len(U) - rank])
+    condition = float(variance.max() / variance.min())
     return SlowDirections(fixed_signs((whitening @ V).T), np.maximum(delta_values, 0.0), rank, condition)
+
+
+def rounding_of_sums(times: Float64Array, n_samples: float) -> Rounding:
+    """Return the usual rounding errors of sums over samples.
+
+    Blocks of samples are added up one after the other. Their errors are random, and grow with the square root of the
+    number of blocks. Within a block, errors are not random where numbers repeat, as in one-hot columns: they are
+    rounded in the same direction each time.
+
+    Parameters
+    ----------
+    times : (m,)
+        How many times as large as the variance the sums of squares are, because they are relative to something else
+        than the mean.
+    n_samples : float
+        Number of samples.
+    """
+    of_blocks = np.sqrt(n_samples) / 4.0
+    of_differences = np.full(len(times), (OF_DIFFERENCES + of_blocks) * EPSILON)
+    return Rounding(times * ((OF_SAMPLES + of_blocks) * EPSILON), of_differences, np.zeros(len(times)))
+
+
+def _along(U: Float64Array, errors: Float64Array) -> Float64Array:
+    """Return the mean of the errors of all columns along each of some directions, the columns of U."""
+    along: Float64Array = np.einsum("i,ij,ij->j", errors, U, U)  # without another matrix
+    return along
+
+
+def _turned_to_changes(
+    U: Float64Array, variance: Float64Array, C_dot: Float64Array, scale: Float64Array, rounding: Rounding
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return along which directions samples change, of those whose variance may be nothing but rounding.
+
+    Along a null direction samples do not change. The sums over differences have rounding errors of their own, which are
+    smaller than those of the covariance where columns are slow, and zero where columns are whole numbers: they decide.
+    The directions and their variances are turned in place, such that samples change along some and not along others.
+    """
+    if not len(variance):
+        return np.empty(0, np.bool_)
+    change = C_dot * scale
+    change *= scale[:, None]
+    changes, turn = eigh(U.T @ change @ U, driver="evd")
+    U[:] = U @ turn
+    variance[:] = variance @ np.square(turn)
+    error = _along(U, rounding.of_differences * np.diag(change) + 2.0 * rounding.of_samples)
+    return np.asarray(changes > error + len(changes) * EPSILON * np.diag(change).max())
 
 
 def slow_directions_within(W: FloatArray, C_xx: Float64Array, C_dot: Float64Array) -> SlowDirections:

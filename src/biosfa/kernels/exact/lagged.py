@@ -14,6 +14,7 @@ from typing import Self
 
 import numpy as np
 
+from biosfa.kernels.exact.eigen import SlowDirections, reciprocal, rounding_of_sums, slow_directions
 from biosfa.kernels.exact.moments import block_rows
 from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
 
@@ -26,12 +27,14 @@ class LaggedSums:
     total: Float64Array  # (n_lags, m): s
     plus: Float64Array  # (n_lags, m, m): P
     difference: Float64Array  # (n_lags, m, m): D
+    row_error: Float64Array  # (m,): variance of the rounding errors of the samples themselves, see Moments.row_epsilon
 
     @classmethod
     def zeros(cls, n_lags: int, n_features: int) -> Self:
         """Return the sums over no pairs."""
         m = n_features
-        return cls(np.zeros(n_lags), np.zeros((n_lags, m)), np.zeros((n_lags, m, m)), np.zeros((n_lags, m, m)))
+        plus, difference = np.zeros((n_lags, m, m)), np.zeros((n_lags, m, m))
+        return cls(np.zeros(n_lags), np.zeros((n_lags, m)), plus, difference, np.zeros(m))
 
     def __add__(self, other: "LaggedSums") -> "LaggedSums":
         return LaggedSums(
@@ -39,6 +42,7 @@ class LaggedSums:
             self.total + other.total,
             self.plus + other.plus,
             self.difference + other.difference,
+            np.maximum(self.row_error, other.row_error),
         )
 
     def __sub__(self, other: "LaggedSums") -> "LaggedSums":
@@ -47,6 +51,7 @@ class LaggedSums:
             self.total - other.total,
             self.plus - other.plus,
             self.difference - other.difference,
+            self.row_error,
         )
 
     def add(self, number: int, first: FloatArray, second: FloatArray) -> None:
@@ -73,12 +78,22 @@ class LaggedSums:
     def at(self, numbers: Sequence[int]) -> "LaggedSums":
         """Return the sums for some of the lags, given by their numbers."""
         lags = list(numbers)
-        return LaggedSums(self.n_pairs[lags], self.total[lags], self.plus[lags], self.difference[lags])
+        return LaggedSums(self.n_pairs[lags], self.total[lags], self.plus[lags], self.difference[lags], self.row_error)
 
     def along(self, directions: Float64Array) -> "LaggedSums":
         """Return the sums of projections on the rows of ``directions``."""
         V = directions
-        return LaggedSums(self.n_pairs, self.total @ V.T, V @ self.plus @ V.T, V @ self.difference @ V.T)
+        plus, difference = V @ self.plus @ V.T, V @ self.difference @ V.T
+        return LaggedSums(self.n_pairs, self.total @ V.T, plus, difference, np.square(V) @ self.row_error)
+
+    def slow_directions(self, number: int, n_components: int | None = None) -> SlowDirections:
+        """Return the slow directions of the pairs of one lag."""
+        C_xx, n = self.covariance(number), self.n_pairs[number]
+        mean = self.total[number] / (2.0 * n)  # relative to the origin, as are the sums
+        reciprocal_variance = reciprocal(np.diag(C_xx))
+        rounding = rounding_of_sums(1.0 + np.square(mean) * reciprocal_variance, n)
+        rounding = rounding._replace(of_samples=self.row_error * reciprocal_variance)
+        return slow_directions(C_xx, self.difference_covariance(number), n_components=n_components, rounding=rounding)
 
 
 def accumulate_lagged(

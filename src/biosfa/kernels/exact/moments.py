@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from biosfa.kernels.exact.eigen import Rounding, SlowDirections, reciprocal, rounding_of_sums, slow_directions
 from biosfa.typing import Arrays, Float64Array, FloatArray
 
 BLOCK_BYTES = 2**20
@@ -25,6 +26,11 @@ def block_rows(n_features: int) -> int:
     return max(BLOCK_BYTES // (8 * max(1, n_features)), n_features // 2)
 
 
+def row_epsilon(X: FloatArray) -> float:
+    """Return the rounding error of samples themselves, relative to them: 0 if they have the precision of the sums."""
+    return float(np.finfo(X.dtype).eps) if X.dtype == np.float32 else 0.0
+
+
 @dataclass
 class Moments:
     """Sums from which exact SFA is solved: over all samples, and over all pairs of samples."""
@@ -36,6 +42,8 @@ class Moments:
     """Precision of the products of a block: float32 is twice as fast, and exact enough for weakly correlated input."""
     time_unit: float | None = None
     """Unit of time of the differences, if they are derivatives with respect to time, and weights are times."""
+    row_epsilon: float = 0.0
+    """Rounding error of the samples themselves, relative to them: ε of float32 if any of them were, otherwise 0."""
     weight: float = field(init=False)
     """Σv: the number of samples, unless they have weights."""
     pair_weight: float = field(init=False)
@@ -55,7 +63,8 @@ class Moments:
     def __reduce__(self) -> Any:
         if self.n_samples or self.n_pairs:
             return super().__reduce__()
-        return type(self), (self.n_features, 0, 0, self.product_dtype, self.time_unit)  # zeros need not travel
+        # zeros need not travel
+        return type(self), (self.n_features, 0, 0, self.product_dtype, self.time_unit, self.row_epsilon)
 
     @classmethod
     def of(
@@ -67,13 +76,14 @@ class Moments:
         weight: float | None = None,
         pair_weight: float | None = None,
         time_unit: float | None = None,
+        row_epsilon: float = 0.0,
     ) -> "Moments":
         """Return moments from the arrays that :meth:`arrays` returned. Without weights, all of them are 1."""
         moments = cls.__new__(cls)
         moments.n_features, moments.n_samples, moments.n_pairs = len(arrays["mean"]), n_samples, n_pairs
         moments.weight = float(n_samples if weight is None else weight)
         moments.pair_weight = float(n_pairs if pair_weight is None else pair_weight)
-        moments.product_dtype, moments.time_unit = np.float64, time_unit
+        moments.product_dtype, moments.time_unit, moments.row_epsilon = np.float64, time_unit, row_epsilon
         moments.mean, moments.scatter, moments.difference = arrays["mean"], arrays["scatter"], arrays["difference"]
         return moments
 
@@ -92,6 +102,19 @@ class Moments:
         covariance = self.difference / (self.pair_weight or 1.0)
         return covariance if self.time_unit is None else covariance * self.time_unit**2
 
+    @property
+    def rounding(self) -> Rounding:
+        """Rounding errors of the covariance, for :func:`~biosfa.kernels.exact.slow_directions`."""
+        mean_in_spreads = np.square(self.mean) * reciprocal(np.diag(self.scatter) / (self.weight or 1.0))
+        of_samples = self.row_epsilon**2 * (1.0 + mean_in_spreads)
+        return rounding_of_sums(np.ones(self.n_features), self.n_samples)._replace(of_samples=of_samples)
+
+    def slow_directions(self, n_components: int | None = None) -> SlowDirections:
+        """Return the slow directions of the samples."""
+        return slow_directions(
+            self.covariance, self.difference_covariance, n_components=n_components, rounding=self.rounding
+        )
+
     def add_samples(
         self, X: FloatArray, weights: Float64Array | None = None, *, workspace: FloatArray | None = None
     ) -> None:
@@ -103,6 +126,7 @@ class Moments:
         if n == 0:
             return
         # relative to a sample: a constant column then has no variance at all, not that of rounding
+        self.row_epsilon = max(self.row_epsilon, row_epsilon(X))
         origin = X[0].astype(self.product_dtype)
         centred = np.subtract(X, origin, out=None if workspace is None else workspace[:n])
         if weights is None:
@@ -151,6 +175,7 @@ class Moments:
             If they overflow.
         """
         both = Moments(self.n_features, product_dtype=self.product_dtype, time_unit=self.time_unit)
+        both.row_epsilon = max(self.row_epsilon, other.row_epsilon)
         both.n_samples, both.n_pairs = self.n_samples + other.n_samples, self.n_pairs + other.n_pairs
         both.weight, both.pair_weight = self.weight, self.pair_weight + other.pair_weight
         both.mean[:], both.scatter[:] = self.mean, self.scatter
@@ -164,7 +189,14 @@ class Moments:
         """Return the moments with all weights multiplied by ``factor``."""
         arrays = {"mean": self.mean, "scatter": self.scatter * factor, "difference": self.difference * factor}
         weight, pair_weight = self.weight * factor, self.pair_weight * factor
-        return Moments.of(arrays, self.n_samples, self.n_pairs, weight=weight, pair_weight=pair_weight)
+        return Moments.of(
+            arrays,
+            self.n_samples,
+            self.n_pairs,
+            weight=weight,
+            pair_weight=pair_weight,
+            row_epsilon=self.row_epsilon,
+        )
 
     def _merge_scatter(self, weight: float, mean: Float64Array, scatter: Float64Array) -> None:
         # Chan, Golub & LeVeque (1979): the pairwise update, which cancels nothing
