@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from biosfa import metrics
-from biosfa.kernels.surrogates import SignRandomised
+from biosfa.kernels.surrogates import Shifted, SignRandomised
 from tests.conftest import slow_mixture
 
 
@@ -40,3 +40,43 @@ def test_columns_that_drift_keep_their_differences_exactly(shape):
         made = surrogates.draw(rng)
         assert np.square(np.diff(made, axis=0)).sum() == pytest.approx(np.square(np.diff(X, axis=0)).sum(), rel=1e-9)
         assert made.var() == pytest.approx(X.var(), rel=1e-9)
+
+
+def pieces_of(rng, kind):
+    """Columns, and lengths of episodes: many short, few long, all sorts."""
+    lengths = rng.integers(1, int(rng.choice([3, 30, 300])), int(rng.integers(1, 12)))
+    X = rng.standard_normal((int(lengths.sum()), int(rng.integers(1, 4))))
+    if kind == "walk":
+        X = X.cumsum(axis=0)
+    if kind == "levels":
+        X = np.repeat(rng.standard_normal((len(lengths), X.shape[1])), lengths, axis=0) + 0.1 * X
+    return X, lengths
+
+
+@pytest.mark.parametrize("kind", ["noise", "walk", "levels"])
+def test_variance_and_differences_within_episodes_are_kept_for_any_episodes(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        X, lengths = pieces_of(rng, kind)
+        made = SignRandomised(X, lengths).draw(rng)
+        scale = np.square(X - X.mean(axis=0)).sum(axis=0)
+        np.testing.assert_allclose(made.mean(axis=0), X.mean(axis=0), atol=1e-10 * np.sqrt(scale.max() + 1))
+        np.testing.assert_allclose(len(X) * made.var(axis=0), scale, rtol=1e-10, atol=1e-20)
+        np.testing.assert_allclose(within(made, lengths), within(X, lengths), rtol=1e-10, atol=1e-10 * scale.max())
+
+
+def within(X, lengths):
+    """Sum of squared differences within episodes."""
+    steps = np.square(np.diff(X, axis=0))
+    steps[np.cumsum(lengths)[:-1] - 1] = 0.0
+    return steps.sum(axis=0)
+
+
+def test_shifted_columns_keep_their_values_but_not_what_they_share():
+    x = slow_mixture(3000, times=(20.0,), n_noise=0, seed=1)[0][:, 0]
+    shifted = Shifted(np.column_stack([x, x, x]))
+    rng = np.random.default_rng(0)
+    made = [shifted.draw(rng) for _ in range(40)]
+    for each in made:
+        np.testing.assert_array_equal(np.sort(each, axis=0), np.sort(np.column_stack([x, x, x]), axis=0))
+    assert abs(np.mean([np.corrcoef(each.T)[0, 1] for each in made])) < 0.1

@@ -11,8 +11,11 @@ import pytest
 from biosfa import SFA, metrics
 from biosfa.io import open_stream
 from biosfa.recordings import picture
-from biosfa.recordings.picture import plot, slower
+from biosfa.recordings.picture import in_words, plot
+from biosfa.selection import chance, significance
 from tests.conftest import slow_mixture
+
+FEW_SURROGATES = {"n_surrogates": 2, "level": 0.5, "random_state": None, "report": None}
 
 
 @pytest.fixture
@@ -25,7 +28,7 @@ def drawn(monkeypatch):
         figures.append(figure)
 
     monkeypatch.setattr(picture, "write_figure", keep)
-    monkeypatch.setattr(picture, "SURROGATES", 2)
+    monkeypatch.setattr(chance.Found.significance, "__kwdefaults__", FEW_SURROGATES)
     return figures
 
 
@@ -34,10 +37,36 @@ def curves(figure):
     return figure.subfigs[0].axes
 
 
-def test_each_rank_is_judged_by_itself():
-    by_chance = np.array([[0.1, 1.0, 2.0], [0.2, 1.1, 1.9]])
-    assert slower(np.array([0.1, 0.5, 2.0]), by_chance).tolist() == [False, True, False]
-    assert slower(np.array([2.0, 0.5, 0.1]), by_chance).tolist() == [False, True, False]  # whatever their order
+def test_the_comparison_with_chance_is_that_of_the_function(tmp_path):
+    X = slow_mixture(2000, seed=4)[1]
+    for lengths in (None, [300, 700, 1000]):
+        for settings in ({}, {"n_delays": 3}, {"pca": 6}, {"lag": 2}):
+            model = SFA(5, **settings).fit(X, lengths=lengths)
+            drawn = plot(model, open_stream(X, episodes=lengths), tmp_path / "picture.png", seed=3)
+            alone = significance(X, n_components=5, lengths=lengths, random_state=3, **settings)
+            np.testing.assert_array_equal(drawn.significance.p_spectrum, alone.p_spectrum)
+            np.testing.assert_array_equal(drawn.significance.p_shuffled, alone.p_shuffled)
+
+
+def test_features_in_another_order_are_judged_by_their_slowness(tmp_path):
+    X = slow_mixture(4000, seed=4)[1]
+    model = SFA(4).fit(X)
+    mixed = X @ np.linalg.inv(np.cov(X.T))  # another recording of the same columns, with another order of slowness
+    drawn = plot(model, open_stream(mixed), tmp_path / "picture.png")
+    assert (np.diff(drawn.significance.delta_values) >= 0).all()
+    order = np.argsort(drawn.delta_values)
+    np.testing.assert_allclose(drawn.delta_values[order], drawn.significance.delta_values, rtol=1e-9)
+    np.testing.assert_array_equal(drawn.real[order], drawn.significance.real)
+
+
+def test_one_column_can_share_nothing(tmp_path):
+    x = slow_mixture(2000, times=(50.0,), n_noise=0, seed=0)[0]
+    drawn = plot(SFA(1).fit(x), open_stream(x), tmp_path / "picture.png")
+    assert not drawn.real.any()
+    assert in_words(drawn) == [
+        "Only one column varies. It can share no signal with others, so no feature is slower than chance.",
+        "The feature is slower than features of rows in random order.",
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::biosfa.GiveAwayWarning")
@@ -45,12 +74,12 @@ def test_a_clock_does_not_deny_the_features_behind_it(tmp_path):
     X = slow_mixture(10_000, seed=4)[1]
     X = np.column_stack([np.arange(10_000.0), X])
     found = plot(SFA(6).fit(X), open_stream(X), tmp_path / "picture.png")
-    assert found.shared.tolist() == [False, True, True, True, False, False]
+    assert found.real.tolist() == [False, True, True, True, False, False]
 
 
 def test_independent_columns_seldom_share_a_feature_of_any_rank(tmp_path):
     shared = [
-        plot(SFA(5).fit(X), open_stream(X), tmp_path / "picture.png").shared
+        plot(SFA(5).fit(X), open_stream(X), tmp_path / "picture.png").real
         for X in (slow_mixture(4000, times=(5, 10, 20, 30, 40), n_noise=0, seed=seed)[0] for seed in range(6))
     ]
     assert np.sum(shared) <= 1
@@ -109,19 +138,20 @@ def test_the_legend_covers_nothing_and_the_title_counts_features(drawn, tmp_path
         assert figure.bbox.containsx(covered.x1)
 
 
-@pytest.mark.parametrize(("step", "notes"), [(3.0, ["about 57 seconds"]), (0.01, [])])
+@pytest.mark.parametrize(("step", "notes"), [(3.0, ["up to about 14.8 minutes"]), (0.01, [])])
 def test_a_long_comparison_is_announced(step, notes, monkeypatch, capsys, tmp_path):
-    """The clock is the number of calls, times so many seconds."""
+    """The clock is the number of calls, times so many seconds. There are 99 inputs, for each of three comparisons."""
     clock = itertools.count(0.0, step)
     monkeypatch.setattr(picture, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    steps = []
-    monkeypatch.setattr(picture.Progress, "advance", lambda self, n: steps.append(n))
+    shares = []
+    monkeypatch.setattr(picture.Progress, "reach", lambda self, share, n: shares.append(share))
     X = slow_mixture(200, seed=4)[1]
     plot(SFA(2).fit(X), open_stream(X), tmp_path / "picture.png")
     said = capsys.readouterr().err.splitlines()
     assert len(said) == len(notes)
-    assert all(note in line and "40 random inputs" in line for note, line in zip(notes, said, strict=True))
-    assert steps == [1] * 40
+    assert all(note in line and "random inputs" in line for note, line in zip(notes, said, strict=True))
+    assert shares[-1] == 1.0
+    assert shares == sorted(shares)
 
 
 def test_the_slowness_drawn_is_that_of_the_features_in_their_episodes(drawn, tmp_path):

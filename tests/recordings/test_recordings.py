@@ -474,7 +474,9 @@ def test_slowness_is_drawn_at_the_lag_of_the_model(X, tmp_path):
     for model in (SFA(2, lag=30), SFA(2, lag=3, n_delays=2)):
         found = plot(model.fit(X), open_stream(X), tmp_path / "picture.png")
         np.testing.assert_allclose(found.delta_values, model.delta_values_, rtol=1e-9)
-        assert found.own_spectra.shape == found.shuffled.shape == (20, 2)
+        there = found.significance
+        assert there.chance_by_feature.shape == (2, 99)
+        assert there.chance_shuffled.shape == (99,)
 
 
 def test_independent_channels_share_nothing_slow_though_all_are_slower_than_noise(tmp_path):
@@ -482,10 +484,10 @@ def test_independent_channels_share_nothing_slow_though_all_are_slower_than_nois
     separate = slow_mixture(10_000, times=np.geomspace(5, 100, 10), n_noise=0, seed=3)
     for X, shared, slow in ((separate[0], 0, 10), (slow_mixture(10_000, seed=4)[1], 3, 3)):
         found = plot(SFA(10).fit(X), open_stream(X), tmp_path / "picture.png")
-        assert found.shared.sum() == shared
+        assert found.real.sum() == shared
         assert found.slow.sum() >= slow
     for alone in (np.random.default_rng(5).standard_normal((60_000, 1)).cumsum(axis=0), separate[0][:, :1]):
-        assert not plot(SFA(1).fit(alone), open_stream(alone), tmp_path / "picture.png").shared.any()
+        assert not plot(SFA(1).fit(alone), open_stream(alone), tmp_path / "picture.png").real.any()
 
 
 @pytest.mark.parametrize("solver", ["online", "bio"])

@@ -52,7 +52,7 @@ def test_slowness_by_chance_is_in_the_same_unit_on_another_recording(tmp_path):
     model = SFA(2).fit(rng.standard_normal((3000, 2)), time=np.arange(3000) / 10)
     frame = pd.DataFrame(rng.standard_normal((3000, 2)), columns=["x0", "x1"]).assign(t=np.arange(3000.0))
     found = plot(model, open_stream(frame, time="t", max_step=np.inf), tmp_path / "x.png")
-    for delta in (found.delta_values, found.own_spectra, found.shuffled):
+    for delta in (found.delta_values, found.significance.chance_spectrum, found.significance.chance_shuffled):
         np.testing.assert_allclose(delta, 2 * 0.1**2, rtol=0.2)
 
 

@@ -75,3 +75,113 @@ def test_fewer_features_than_asked_for():
     X = processes([10, 5], 1000, np.random.default_rng(0))
     found = significance(np.column_stack([X, X.sum(axis=1)]), n_components=5, n_surrogates=19, random_state=0)
     assert len(found.delta_values) == 2
+
+
+def ar(n, m, T, rng):
+    return processes([T] * m, n, rng)
+
+
+def in_pieces(X, how, rng):
+    """Rows and lengths of a recording with gaps."""
+    if how.startswith("every"):
+        size = int(how.split()[1])
+        X = X[: len(X) // size * size]
+        return X, np.full(len(X) // size, size)
+    kept = np.flatnonzero(np.arange(len(X)) % 7 < 5 if how == "weekends" else rng.random(len(X)) > 0.2)
+    starts = np.flatnonzero(np.r_[True, np.diff(kept) > 1])
+    return X[kept], np.diff(np.r_[starts, len(kept)])
+
+
+GAPS = ["every 3", "every 10", "every 100", "weekends", "missing"]
+
+
+@pytest.mark.parametrize("how", GAPS)
+def test_one_column_is_chance_however_it_is_cut(how):
+    rng = np.random.default_rng(0)
+    for T in (5, 50):
+        X, lengths = in_pieces(ar(2000, 1, T, rng), how, rng)
+        found = significance(X, n_surrogates=19, lengths=lengths, random_state=0)
+        assert found.p_spectrum.tolist() == [1.0]
+        assert found.n_columns == 1
+
+
+@pytest.mark.parametrize("how", GAPS)
+def test_gaps_do_not_make_independent_columns_real(how):
+    """``make bench-chance`` has 200 runs and many more cases: here, more than 5 of 30 have a probability of 0.3%."""
+    rng = np.random.default_rng(1)
+    pieces = [in_pieces(ar(1000, 5, 20, rng), how, rng) for _ in range(30)]
+    found = [
+        significance(X, n_components=1, n_surrogates=19, lengths=lengths, random_state=i)
+        for i, (X, lengths) in enumerate(pieces)
+    ]
+    assert sum(each.n_real > 0 for each in found) <= 5
+
+
+def test_recordings_with_levels_of_their_own_share_nothing():
+    rng = np.random.default_rng(2)
+    n_real = 0
+    for i in range(30):
+        X = np.concatenate([ar(100, 3, 5, rng) + 5 * rng.standard_normal(3) for _ in range(20)])
+        n_real += significance(X, n_components=1, n_surrogates=19, lengths=[100] * 20, random_state=i).n_real
+    assert n_real <= 5
+
+
+def test_columns_that_are_constant_within_episodes_are_chance():
+    rng = np.random.default_rng(3)
+    X = np.column_stack([np.repeat(rng.standard_normal(20), 50), ar(1000, 2, 5, rng)])
+    assert significance(X, n_surrogates=19, lengths=[50] * 20, random_state=0).p_spectrum[0] == 1.0
+
+
+@pytest.mark.parametrize("how", ["unbroken", "missing", "every 10"])
+def test_two_shared_sources_are_both_found(how):
+    rng, n_real = np.random.default_rng(4), []
+    for seed in range(5):
+        sources = np.column_stack([ar(2000, 1, 100, rng), ar(2000, 1, 10, rng)])
+        X = sources @ rng.standard_normal((2, 8)) + rng.standard_normal((2000, 8))
+        X, lengths = (X, None) if how == "unbroken" else in_pieces(X, how, rng)
+        n_real.append(significance(X, n_components=3, n_surrogates=39, lengths=lengths, random_state=seed).n_real)
+    assert min(n_real) == 2
+    assert n_real.count(3) <= 2  # at the level of 5%, three of five have a probability of 0.1%
+
+
+def test_sine_and_cosine_of_one_angle_are_both_found():
+    """Cells that are tuned to an angle which drifts: two features of equal slowness."""
+    rng = np.random.default_rng(5)
+    for seed in range(3):
+        angle = 0.15 * rng.standard_normal(5000).cumsum()
+        preferred = rng.uniform(0, 2 * np.pi, 15)
+        X = np.cos(angle[:, None] - preferred) + rng.standard_normal((5000, 15))
+        found = significance(X, n_components=4, n_surrogates=39, random_state=seed)
+        assert found.n_real >= 2
+        assert found.delta_values[1] < 2.0 * found.delta_values[0] < found.delta_values[2]
+
+
+def test_products_of_columns_whose_variance_wanders_are_chance():
+    """Shifts keep the variance of each column, which random signs lose."""
+    rng = np.random.default_rng(6)
+    n_real = 0
+    for i in range(20):
+        volatility = np.exp(ar(1500, 3, 50, rng))
+        X = volatility * rng.standard_normal((1500, 3))
+        n_real += significance(X, n_components=1, expansion="quadratic", n_surrogates=19, random_state=i).n_real
+    assert n_real <= 4  # more have a probability of 0.3%
+
+
+def test_a_feature_is_compared_with_what_it_was_tested_against():
+    rng = np.random.default_rng(7)
+    source = ar(2000, 1, 30, rng)
+    X = source * rng.choice([-1.0, 1.0], 6) + rng.standard_normal((2000, 6))
+    found = significance(X, n_components=4, n_surrogates=39, random_state=0)
+    assert np.isfinite(found.chance_by_feature).all(axis=1).tolist() == [True, True, False, False]
+    np.testing.assert_array_equal(found.chance_spectrum, found.chance_by_feature[0])
+    assert (found.p_spectrum[2:] == 1.0).all()
+    for feature in (0, 1):
+        as_slow = np.count_nonzero(found.chance_by_feature[feature] <= found.delta_values[feature])
+        assert found.p_spectrum[feature] == pytest.approx((1 + as_slow) / 40)
+
+
+def test_a_counter_is_neither_real_nor_in_the_way():
+    rng = np.random.default_rng(8)
+    X = ar(3000, 1, 30, rng) * rng.choice([-1.0, 1.0], 6) + rng.standard_normal((3000, 6))
+    found = significance(np.column_stack([np.arange(3000.0), X]), n_components=3, n_surrogates=39, random_state=0)
+    assert found.real.tolist() == [False, True, False]

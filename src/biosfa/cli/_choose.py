@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from biosfa.cli._errors import one_line_errors
-from biosfa.cli._options import Given, Inputs, takes_stream_options
+from biosfa.cli._options import Given, Inputs, Typed, takes_stream_options
 from biosfa.cli._output import say
 
 
@@ -29,12 +29,13 @@ def choose(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random inputs.")] = 0,
     *,
     given: Given,
+    typed: Typed,
 ) -> None:
-    """Recommend how many features, which lag and which expansion to use.
+    """Recommend how many features, which lag, delays and expansion to use.
 
     The page shows timescales against lag, slowness on data that were not learned
-    from, and whether features are slower than chance. The input may be larger than
-    memory.
+    from, and whether features are slower than chance. It ends with the command to
+    run next. The input may be larger than memory.
 
     Example: [b]biosfa choose recording.csv --time timestamp[/b]
     """
@@ -43,7 +44,7 @@ def choose(
 
         folder = out or Path(f"{Path(inputs[0].partition('::')[0]).stem}-choice")
         choice, command = work.choose(
-            inputs, given, folder, lags=_numbers(lags), max_components=max_components, seed=seed
+            inputs, given, typed, folder, lags=_numbers(lags), max_components=max_components, seed=seed
         )
         for sentence in (*choice.reasons, *choice.cautions):
             say(sentence)

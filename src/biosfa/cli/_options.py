@@ -21,6 +21,7 @@ FORMATS = (
 
 
 Given: TypeAlias = dict[str, Any]  # the fields of StreamOptions that were given
+Typed: TypeAlias = dict[str, Any]  # the same as they were typed: names of columns in one string, the name of a file
 
 
 def described(choices: dict[str, Choice]) -> str:
@@ -142,6 +143,8 @@ def takes_stream_options(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Add the options that say how inputs are read to a command, which receives those that were given as ``given``.
 
+    A command with a parameter ``typed`` receives them as they were typed, too.
+
     ``default`` is what the help gives as the default of all options but --skip and --header. {} in it stands for the
     default in STREAM, or for that in ``usual``, by the name of the option.
     """
@@ -157,11 +160,14 @@ def takes_stream_options(
                     from biosfa.io.targets import refuse_inputs
 
                     refuse_inputs(Path(given["out"]), [given["episodes"]])
-                reading = given_options(**{name: given.pop(name) for name in offered})
+                typed = {name: given.pop(name) for name in offered}
+                reading = given_options(**typed)
+            if "typed" in signature.parameters:
+                given["typed"] = {name: word for name, word in typed.items() if word is not None}
             command(**given, given=reading)
 
         signature = inspect.signature(command)
-        own = [parameter for name, parameter in signature.parameters.items() if name != "given"]
+        own = [parameter for name, parameter in signature.parameters.items() if name not in ("given", "typed")]
         added = [
             inspect.Parameter(
                 name,

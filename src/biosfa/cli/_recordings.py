@@ -180,17 +180,8 @@ def plot(
             target = target.with_suffix(".png")
         check_target(target, [model, *samples.files()])
         found = picture.plot(slow, samples, target, seed=seed)
-        n_features = len(found.delta_values)
-        say(
-            f"{int(found.shared.sum())} of {n_features} features are slower than features of independent columns with "
-            "the same spectra: several columns share them",
-            aside=aside,
-        )
-        say(
-            f"{int(found.slow.sum())} of {n_features} features are slower than features of the same samples in random "
-            "order",
-            aside=aside,
-        )
+        for sentence in picture.in_words(found):
+            say(sentence, aside=aside)
         say(f"picture: {target}", aside=aside)
 
 

@@ -13,11 +13,13 @@ from biosfa.estimators._fitting import (
     learn_chunk,
     reading_of,
 )
+from biosfa.estimators._give_aways import as_slow_as_ramps
 from biosfa.estimators._graph_sfa import GraphSFA
 from biosfa.estimators._learned import Learned, learn_section
 from biosfa.estimators._loading import load, load_as, load_model
 from biosfa.estimators._local_sfa import LocalSFA
 from biosfa.estimators._memory import check_sums_memory, exact_memory
+from biosfa.estimators._monotone import Monotone
 from biosfa.estimators._offline import OfflineBioSFA
 from biosfa.estimators._online import NetworkEstimator
 from biosfa.estimators._online_sfa import OnlineSFA
@@ -36,6 +38,7 @@ __all__ = [
     "GraphSFA",
     "Learned",
     "LocalSFA",
+    "Monotone",
     "NetworkEstimator",
     "OfflineBioSFA",
     "OnlineSFA",
@@ -43,6 +46,7 @@ __all__ = [
     "SlowFeatureEstimator",
     "UnsavedParameterError",
     "WayBack",
+    "as_slow_as_ramps",
     "begin_stream",
     "check_columns",
     "check_same",

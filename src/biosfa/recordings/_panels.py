@@ -8,6 +8,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.image import AxesImage
 
 from biosfa.presentation.style import COLORS
+from biosfa.selection import Significance
 from biosfa.typing import BoolArray, Float64Array, FloatArray
 from biosfa.wording import printable
 
@@ -48,21 +49,32 @@ def dated_axis(axes: Axes, places: np.ndarray[Any, Any]) -> None:
 
 
 def draw_slowness(
-    axes: Axes, delta: Float64Array, shared: BoolArray, *, own_spectra: Float64Array, shuffled: Float64Array
+    axes: Axes, delta: Float64Array, real: BoolArray, chance_by_feature: Float64Array, significance: Significance
 ) -> None:
     """Draw the slowness of the features beside that of features of random inputs, which the legend explains."""
     number, color = np.arange(len(delta)), COLORS["bio-sfa"]
-    chances = {
-        "samples in random order": (shuffled, COLORS["series"], "--"),
-        "independent columns, same spectra": (own_spectra, COLORS["force"], ":"),
-    }
-    for label, (by_chance, shade, dashes) in chances.items():
-        axes.vlines(number, by_chance.min(axis=0), by_chance.max(axis=0), color=shade, alpha=0.3, lw=4)
-        axes.plot(number, by_chance.mean(axis=0), color=shade, lw=1, ls=dashes, marker="_", label=label)
+    tested = np.isfinite(chance_by_feature).all(axis=1)
+    axes.vlines(
+        number[tested],
+        chance_by_feature[tested].min(axis=1),
+        chance_by_feature[tested].max(axis=1),
+        color=COLORS["force"],
+        alpha=0.35,
+        lw=6,
+        label="slowest features of columns that share nothing",
+    )
+    axes.axhspan(
+        significance.chance_shuffled.min(),
+        significance.chance_shuffled.max(),
+        color=COLORS["series"],
+        alpha=0.3,
+        lw=0,
+        label="slowest features of samples in random order",
+    )
     axes.plot(number, delta, color=color, lw=1, zorder=1)
-    axes.scatter(number, delta, s=28, zorder=2, edgecolor=color, facecolor=np.where(shared, color, "white"))
-    axes.scatter([], [], s=28, color=color, label="slower than independent columns")
-    axes.scatter([], [], s=28, edgecolor=color, facecolor="white", label="not slower than independent columns")
+    axes.scatter(number, delta, s=28, zorder=2, edgecolor=color, facecolor=np.where(real, color, "white"))
+    axes.scatter([], [], s=28, color=color, label="slower than columns that share nothing")
+    axes.scatter([], [], s=28, edgecolor=color, facecolor="white", label="not slower, or not tested")
     axes.set(xlabel="feature", ylabel="slowness δ", title="slowness, compared with chance", yscale="log")
     _integers(axes, len(delta))
 

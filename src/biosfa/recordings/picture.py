@@ -1,7 +1,6 @@
 """Draws what a model finds in a recording: features, their slowness compared with chance, patterns and weights."""
 
 import time
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,41 +9,32 @@ import numpy as np
 from biosfa import metrics
 from biosfa.episodes import episode_lengths
 from biosfa.estimators import SFA, GraphSFA, Projection, SlowFeatureEstimator, input_names
-from biosfa.exceptions import (
-    ConditioningWarning,
-    GiveAwayWarning,
-    InputError,
-    RankDeficiencyWarning,
-    ShortEpisodeWarning,
-)
+from biosfa.exceptions import InputError
 from biosfa.io import Stream
 from biosfa.kernels.exact import as_correlations, slowness_at
-from biosfa.kernels.surrogates import SignRandomised
 from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import figure, write_figure
 from biosfa.recordings._beginning import Beginning, beginning_of
 from biosfa.recordings._panels import draw_features, draw_patterns, draw_slowness, draw_weights
 from biosfa.recordings.notes import LONG_SECONDS, note
-from biosfa.typing import BoolArray, Float64Array, FloatArray
-from biosfa.wording import duration
+from biosfa.selection import Significance
+from biosfa.selection.chance import Found, rows_for
+from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
+from biosfa.wording import counted, duration
 
-SURROGATES = 20  # random inputs of each kind to compare with
-CLEARLY = 0.95  # a feature counts as slower than chance if its δ is below this share of the smallest δ by chance
-SHUFFLED, ROWS_A_COLUMN = 10_000, 20  # length of the random inputs: at least so many rows, and so many per column
 FEATURES = 6  # features that are drawn over time
 
 
-class Found(NamedTuple):
-    """The numbers in the picture: slowness of the features, and of features of random inputs (one row per input)."""
+class Drawn(NamedTuple):
+    """The numbers in the picture."""
 
     delta_values: Float64Array  # slowness of the features
-    own_spectra: Float64Array  # slowness for independent columns with the same spectra
-    shuffled: Float64Array  # slowness for the same samples in random order
-    shared: BoolArray  # which features are slower than those of the same rank of independent columns
-    slow: BoolArray  # which features are slower than those of the same rank of samples in random order
+    significance: Significance  # of the features, the slowest first
+    real: BoolArray  # which features are slower than those of columns that share nothing
+    slow: BoolArray  # which features are slower than those of samples in random order
 
 
-def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 0) -> Found:
+def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 0) -> Drawn:
     """Draw the picture, write it to ``out``, and return its numbers.
 
     Raises
@@ -59,10 +49,9 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
     plan = projection.signal.plan(rows, recording.starts, continued=False)
     Y = projection.project(plan)
     delta = _slowness(model, projection, recording)
-    compared = recording.first(max(SHUFFLED, ROWS_A_COLUMN * len(projection.mean)))
-    own_spectra, shuffled = surrogates(model, projection, compared, seed)
-    there = _slowness(model, projection, compared)  # on the rows that the random inputs are made from
-    found = Found(delta, own_spectra, shuffled, slower(there, own_spectra), slower(there, shuffled))
+    compared = recording.first(rows_for(len(projection.mean)))
+    order, significance = _compared_with_chance(model, projection, compared, seed)
+    found = Drawn(delta, significance, significance.real[np.argsort(order)], significance.slow[np.argsort(order)])
     with figure(10.5, 8.5) as drawn:
         top, bottom = np.asarray(drawn.subfigures(2, 1, height_ratios=[1.3, 1.0], squeeze=False))[:, 0]
         shown = min(FEATURES, Y.shape[1])
@@ -70,15 +59,40 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
         axes = top.subplots(shown, 1, sharex=True, squeeze=False)[:, 0]
         draw_features(axes, x, Y, plan.starts, delta, recording.axis)
         left, middle, right = bottom.subplots(1, 3, width_ratios=[1.3, 1.0, 1.0])
-        draw_slowness(left, delta, found.shared, own_spectra=own_spectra, shuffled=shuffled)
+        draw_slowness(left, delta, found.real, significance.chance_by_feature[np.argsort(order)], significance)
         drawn.legend(*left.get_legend_handles_labels(), loc="outside lower center", fontsize=7, ncols=4)
         spread = next(projection.signal.pieces(plan))[0].std(axis=0)
         sources = recording.samples if plan.index is None else recording.samples[plan.index]
-        draw_patterns(middle, np.asarray(input_names(model), object), correlations(Y, sources), found.shared)
-        image = draw_weights(right, model.expanded_feature_names(), projection.components * spread, found.shared)
+        draw_patterns(middle, np.asarray(input_names(model), object), correlations(Y, sources), found.real)
+        image = draw_weights(right, model.expanded_feature_names(), projection.components * spread, found.real)
         bottom.colorbar(image, ax=[middle, right], shrink=0.8, pad=0.02)
         write_figure(drawn, out, dpi=150)
     return found
+
+
+def in_words(drawn: Drawn) -> list[str]:
+    """Return what the comparison with chance says about the features, in two sentences."""
+    found, rows = drawn.significance, f"first {counted(drawn.significance.n_rows, 'row')}"
+    if found.n_columns < 2:
+        shared = "Only one column varies. It can share no signal with others, so no feature is slower than chance."
+    elif drawn.real.any():
+        shared = (
+            f"{_those(drawn.real)} slower than chance (p ≤ {found.level:g}, {rows}): several columns share a signal."
+        )
+    else:
+        p = f"slow0: p = {found.p_spectrum[0]:.2g}, {rows}"
+        shared = f"No feature is slower than chance ({p}): the columns may be as slow by themselves."
+    if drawn.slow.any():
+        return [shared, f"{_those(drawn.slow)} slower than features of rows in random order."]
+    return [shared, "No feature is slower than features of rows in random order: nothing here may be slow."]
+
+
+def _those(which: BoolArray) -> str:
+    """Return how many features these are, with the verb."""
+    if len(which) == 1:
+        return "The feature is"
+    n = int(which.sum())
+    return f"{n} of {counted(len(which), 'feature')} {'is' if n == 1 else 'are'}"
 
 
 def correlations(Y: FloatArray, X: FloatArray) -> Float64Array:
@@ -93,23 +107,6 @@ def correlations(Y: FloatArray, X: FloatArray) -> Float64Array:
     """
     y, x = (np.asarray(each, dtype=np.float64) - each.mean(axis=0, dtype=np.float64) for each in (Y, X))
     return as_correlations(y.T @ x, np.square(y).sum(axis=0), np.square(x).sum(axis=0))
-
-
-def slower(delta: Float64Array, by_chance: Float64Array) -> BoolArray:
-    """Return which features are clearly slower than chance: than the feature of the same rank in all random inputs.
-
-    Each rank is judged by itself. A feature of rank i that is slower says that chance does not give i features that are
-    so slow.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from biosfa.recordings.picture import slower
-    >>> slower(np.array([1.8, 0.1, 2.0]), by_chance=np.array([[0.1, 1.9, 2.0], [0.1, 2.0, 2.1]]))
-    array([ True, False, False])
-    """
-    clearly: BoolArray = np.sort(delta) < CLEARLY * by_chance.min(axis=0)
-    return clearly[np.argsort(np.argsort(delta))]
 
 
 def _slowness(model: SlowFeatureEstimator, projection: Projection, recording: Beginning) -> Float64Array:
@@ -139,43 +136,44 @@ def _time_unit(model: SlowFeatureEstimator) -> float | None:
     return model.time_unit_ if isinstance(model, SFA) else None
 
 
-def surrogates(
+def _compared_with_chance(
     model: SlowFeatureEstimator, projection: Projection, recording: Beginning, seed: int
-) -> tuple[Float64Array, Float64Array]:
-    """Return the slowness of features of random inputs of two kinds.
+) -> tuple[IntArray, Significance]:
+    """Return the numbers of the features in the order of their slowness, and whether they are slower than chance.
 
-    The first kind keeps the spectrum of each column but draws random signs, so that the columns are independent: a
-    feature that is slower is shared by several columns. The second kind has the same rows in random order: a feature
-    that is slower is slower than noise.
+    The test is that of ``biosfa.selection.significance`` for exact SFA with the settings of the model.
     """
-    k = len(projection.components)
     samples, lengths, unit = recording.samples, episode_lengths(recording.starts), _time_unit(model)
     times = None if unit is None or recording.steps is None else np.cumsum(np.nan_to_num(recording.steps))
-    rng = np.random.default_rng(seed)
+    lag = getattr(model, "lag", 1)
+    delta = _slowness(model, projection, recording)
+    order = np.argsort(delta)
+    linear = model.n_delays == 1 and model.expansion is None
+    features = projection.project(
+        projection.signal.plan(projection.signal.reduce(samples), recording.starts, continued=False)
+    )
 
-    def slowness(made: FloatArray) -> Float64Array:
-        sfa = SFA(k, n_delays=model.n_delays, expansion=model.expansion_, lag=getattr(model, "lag", 1))
-        sfa.fit(projection.signal.reduce(made), lengths=lengths, time=times)
+    def slowness(made: FloatArray, feature: int) -> float:
+        sfa = SFA(feature + 1, pca=model.pca, n_delays=model.n_delays, expansion=model.expansion_, lag=lag)
+        sfa.fit(made, lengths=lengths, time=times)
         in_own_unit = 1.0 if unit is None or sfa.time_unit_ is None else unit / sfa.time_unit_
-        return sfa.delta_values_ * in_own_unit**2
+        return float(sfa.delta_values_[feature] * in_own_unit**2)
 
-    signs = SignRandomised(samples, lengths)
-    found: tuple[list[Float64Array], list[Float64Array]] = ([], [])
-    begin = time.monotonic()
-    with warnings.catch_warnings(), Progress("random inputs", total=2 * SURROGATES, unit="inputs") as progress:
-        for known in (RankDeficiencyWarning, ShortEpisodeWarning, ConditioningWarning, GiveAwayWarning):
-            warnings.simplefilter("ignore", known)  # reported when the model was fitted
-        for made in range(SURROGATES):
-            found[0].append(slowness(signs.draw(rng)))
-            progress.advance(1)
-            found[1].append(slowness(rng.permutation(samples)))
-            progress.advance(1)
-            if made == 0:
-                _note_of_time((SURROGATES - 1) * (time.monotonic() - begin))
-    return np.array(found[0]), np.array(found[1])
+    found = Found(samples, lengths, features[:, order], delta[order], slowness, linear, lag == 1 and times is None)
+    begin, announced = time.monotonic(), False
+    with Progress("random inputs", total=None, unit="%") as progress:
+
+        def report(share: float) -> None:
+            nonlocal announced
+            progress.reach(share, round(100 * share))
+            if not announced:
+                announced = True
+                _note_of_time((1.0 / share - 1.0) * (time.monotonic() - begin))
+
+        return order, found.significance(random_state=seed, report=report)
 
 
 def _note_of_time(seconds: float) -> None:
     """Print how long the other random inputs will take, if that is long: not everybody sees the progress bar."""
     if seconds > LONG_SECONDS:
-        note(f"comparing the features with those of {2 * SURROGATES} random inputs will take about {duration(seconds)}")
+        note(f"comparing the features with those of random inputs will take up to about {duration(seconds)}")

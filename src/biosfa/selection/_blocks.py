@@ -78,12 +78,16 @@ def summed(sums: Sequence[LaggedSums]) -> LaggedSums:
     return total
 
 
-def blocks_of(signal: Signal, lags: Sequence[int] | None, report: Report | None = None) -> Blocks:
+def blocks_of(
+    signal: Signal, lags: Sequence[int] | None, report: Report | None = None, *, also: int | None = None
+) -> Blocks:
     """Read a signal once, and return the sums of its blocks for some lags, in increasing order.
 
-    By default these are 1, 2, 5, …, 1000, as far as there are 20 pairs of rows per lag.
+    By default these are 1, 2, 5, …, 1000, as far as there are 20 pairs of rows per lag. ``also`` is one lag more.
     """
     given, lags = lags, DEFAULT_LAGS if lags is None else tuple(lags)
+    if also is not None:
+        lags = tuple(sorted({*lags, also}))
     builder = _Builder(signal.n_features, lags, needed=lags[0 if given is None else -1] + 1)
     for x, starts in signal.pieces(at_least=lags[-1], report=report):
         builder.add(x, starts)
@@ -91,7 +95,8 @@ def blocks_of(signal: Signal, lags: Sequence[int] | None, report: Report | None 
     blocks.n_skipped = signal.n_skipped
     if given is None and blocks.sums:
         enough = blocks.total.n_pairs >= PAIRS_PER_LAG * np.array(lags)
-        blocks = blocks.at([number for number in range(len(lags)) if number == 0 or enough[number]])
+        kept = [number for number, lag in enumerate(lags) if number == 0 or lag == also or enough[number]]
+        blocks = blocks.at(kept)
     _check(signal, blocks, builder.episodes)
     return blocks
 

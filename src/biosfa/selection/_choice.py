@@ -1,43 +1,37 @@
-"""One recommendation: how many features, which lag, which expansion, and why."""
+"""One recommendation: how many features, which lag, delays and expansion, and why."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from biosfa.estimators import SFA
+from biosfa.estimators import SFA, as_slow_as_ramps
 from biosfa.io import Stream
-from biosfa.kernels.exact import principal_directions
 from biosfa.selection._blocks import Blocks, blocks_of
-from biosfa.selection._cross_validation import Candidate, CrossValidation, Settings, cases_of, compared
-from biosfa.selection._signal import Signal, opened
-from biosfa.selection._significance import Significance, compared_with_chance, first_rows, rows_for
-from biosfa.selection._timescales import ENOUGH_TIMES, ImpliedTimescales, checked_lags, timescales_of
+from biosfa.selection._cross_validation import Case, CrossValidation, Setting
+from biosfa.selection._reasons import (
+    chance_of,
+    give_aways_of,
+    lag_of,
+    length_of,
+    number_of,
+    step_of,
+    windows_apart,
+    with_memory,
+    worse_by_chance,
+)
+from biosfa.selection._search import WIDEST, delayed, expanded, lag_with, reduced, search_of
+from biosfa.selection._signal import Report, Signal, opened
+from biosfa.selection._significance import first_rows, found_by
+from biosfa.selection._timescales import ImpliedTimescales, checked_lags, timescales_of
+from biosfa.selection.chance import Significance, rows_for
 from biosfa.validation import check_count
-from biosfa.wording import counted
 
-# 1 − λ² is the share of a feature's variance that its value one lag before does not predict. A feature is the last slow
-# one if this share is at least so many times larger for the next. On 900 simulated mixtures of six kinds, with 1 to 5
-# slow sources whose time constants are at least 5 times those of the others, the last such step gave the right number
-# in 98%, and in 95% or more of each kind. Steps of 2.5 and 3.5 gave 90% and 87% on their worst kinds. The share hardly
-# tells fast features from one another, while δ does. The benchmark uses other mixtures.
-STEP = 3.0
-# Otherwise, a feature has memory at a lag if its correlation λ is surely larger than this. With sensor noise of 0.1 and
-# 0.3 standard deviations of each column, this gave the right number in 69% and 71% of 300 such mixtures, and the right
-# number within one in 87% and 83%. Steps alone gave 39% and 6%.
-MEMORY = 0.15
-# Timescales that grow by no more than this with the lag count as constant, however short the intervals are.
-CONSTANT = 0.1
-# An expansion is worth its columns if it makes the slowest feature slower by this share on average, and slower in every
-# fold. Further features do not count: products of slow features are slow, too, and say nothing new.
-WORTHWHILE = 0.1
-# Columns before an expansion, so that the eigenproblems of all folds take seconds: quadratic, these are 230 monomials.
-EXPANDED = 20
 MOST = 50  # features whose timescales are computed
-CONFIDENCE, N_FOLDS, N_SURROGATES, LEVEL = 0.9, 5, 99, 0.05
+CONFIDENCE = 0.9
 
 
 class Progress(Protocol):
@@ -52,36 +46,46 @@ class Choice:
 
     Attributes
     ----------
-    n_components, lag : int
+    n_components, lag, n_delays : int
         Recommended settings of :class:`~biosfa.SFA`.
+    pca : int or None
+        Recommended number of principal components; None for all columns.
     expansion : None or str
         Recommended expansion.
-    pca : int or None
-        Number of principal components before the expansion.
     reasons : tuple of str
-        One sentence per setting.
+        One sentence or more per setting.
     cautions : tuple of str
         What speaks against trusting the features, or the recommendation.
     timescales : ImpliedTimescales
-        Timescales of the features at several lags, with the recommended expansion.
+        Timescales of the features at all lags, with the recommended settings.
     cross_validation : CrossValidation
-        Numbers of features and expansions, on data not learned from.
+        Slowness with other settings, on data not learned from. Candidates with delays are measured at the lag at which
+        their windows are as far apart as the rows of the other candidates.
     significance : Significance
         Whether the recommended features are slower than chance.
     n_skipped : int
         Number of rows that were skipped because of missing values.
+    n_jumps : int
+        Number of gaps in time.
     """
 
     n_components: int
     lag: int
-    expansion: str | None
+    n_delays: int
     pca: int | None
+    expansion: str | None
     reasons: tuple[str, ...]
     cautions: tuple[str, ...]
     timescales: ImpliedTimescales
     cross_validation: CrossValidation
     significance: Significance
     n_skipped: int = 0
+    n_jumps: int = 0
+
+    @property
+    def setting(self) -> Setting:
+        """What is recommended to happen to samples before the slow features."""
+        return Setting(self.pca, self.n_delays, self.expansion)
 
 
 def choose(
@@ -89,22 +93,25 @@ def choose(
     *,
     lags: Sequence[int] | None = None,
     max_components: int = 10,
+    n_delays: Sequence[int] = (1, 2, 5, 10),
     expansions: Sequence[str | None] = (None, "quadratic"),
     lengths: ArrayLike | None = None,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Choice:
-    """Recommend the number of features, the lag and the expansion for a recording, with reasons.
+    """Recommend the number of features, lag, principal components, delays and expansion for a recording, with reasons.
 
     Parameters
     ----------
     X : array, data frame, files or Stream
-        Samples in order of time. Rows with missing values end episodes. It is read once, and twice more per expansion,
-        in constant memory.
+        Samples in order of time. Rows with missing values end episodes. It is read a few times, in constant memory.
     lags : sequence of int, optional
         Lags to try. By default 1, 2, 5, …, 1000, as far as there are 20 pairs of rows per lag.
     max_components : int, default=10
         The recommendation has at most this number of features.
+    n_delays : sequence of int, default=(1, 2, 5, 10)
+        Numbers of delays to compare, as far as episodes are long enough. More than 20 columns are first reduced to 20
+        principal components.
     expansions : sequence of None or str, default=(None, "quadratic")
         Expansions to compare. More than 20 columns are first reduced to 20 principal components.
     lengths : array-like of int, optional
@@ -117,6 +124,12 @@ def choose(
     Returns
     -------
     Choice
+
+    Notes
+    -----
+    Principal components (50, 20, 10 or 5), delays and expansions are judged by the slowest feature on data from which
+    it was not learned. They are recommended if they make it slower by 10% on average, and slower in every fold. With
+    delays, the recommended lag is longer: the windows of a pair share no row.
 
     Examples
     --------
@@ -133,179 +146,93 @@ def choose(
     check_count("max_components", max_components)
     if isinstance(expansions, str) or not len(expansions):
         raise ValueError(f"expansions must be a list, for example [None, 'quadratic']; got {expansions!r}")
+    delays = [check_count("each of n_delays", number) for number in n_delays]
+    wanted = None if lags is None else checked_lags("lags", lags)
     say = progress or (lambda what, share: None)
     stream = opened(X, lengths)
-    wanted = None if lags is None else checked_lags("lags", lags)
-    blocks = blocks_of(Signal(stream), wanted, lambda share: say("timescales", share))
-    found = timescales_of(blocks, MOST, CONFIDENCE)
-    lag, why_lag = _lag(found, _number(found)[0] or _with_memory(found))
-    pca = _components_before_expansion(blocks)
-    numbers = tuple(range(1, min(max_components, found.timescales.shape[1]) + 1))
-    crossed, expanded = _crossed(stream, blocks, expansions, pca, lag, numbers, say)
-    expansion, why_expansion = _expansion(crossed, expansions)
-    pca = None if expansion is None else pca
-    used = blocks
-    if expansion is not None:
-        used = expanded[expansion]
-        found = timescales_of(used, MOST, CONFIDENCE)
-    k, why_k = _number(found)
-    samples, sizes = first_rows(stream, rows_for(used.total.total.shape[1]))
-    sfa = SFA(lag=lag, pca=pca, expansion=expansion)
-    surrogates = partial(say, "surrogates")
-    real = compared_with_chance(samples, sizes, sfa, max_components, N_SURROGATES, LEVEL, random_state, surrogates)
-    if k is None:
-        k = max(1, min(real.n_slow, max_components))
-        many = f"{counted(real.n_slow, 'feature')} of those tested are slower than features of rows in random order."
-        why_k = f"{counted(k, 'feature')}: {why_k} {many if real.n_slow else ''}".strip()
-    elif k > max_components:
-        k, why_k = max_components, f"{counted(max_components, 'feature')} at most were asked for. Otherwise: {why_k}"
-    why_real, cautions = _chance(real, k)
-    if found.n_timescales < ENOUGH_TIMES:
-        cautions.append(
-            f"The recording is only {found.n_timescales:.0f} times as long as the slowest timescale. With fewer than "
-            f"{ENOUGH_TIMES:.0f}, intervals are too short, and slow features may be chance or drift."
-        )
-    reasons = (why_k, why_lag, why_expansion, *why_real)
-    return Choice(k, lag, expansion, pca, reasons, tuple(cautions), found, crossed, real, blocks.n_skipped)
+
+    def report(what: str) -> Report:
+        return partial(say, what)
+
+    columns = Signal(stream)
+    blocks = blocks_of(columns, wanted, report("timescales")) if stream.n_features <= WIDEST else None
+    give_aways = [] if blocks is None else _as_slow_as_ramps(stream, blocks)
+    search = search_of(stream, max_components, blocks)
+    why_pca = reduced(search, blocks, report("principal components"))
+    plain = Setting(search.setting.pca)
+    if plain.pca is not None or blocks is None:
+        columns = Signal(stream, pca=plain.pca)
+        blocks = blocks_of(columns, wanted, report("timescales of principal components"))
+    times = timescales_of(blocks, MOST, CONFIDENCE)
+    search.lag, why_lag = lag_of(times, _judged(times, max_components))
+    why_delays = None
+    if None in expansions:
+        search.begin(Case(blocks, 1, plain.pca, None, None))
+        why_delays = delayed(search, blocks, delays, report("delays"))
+    else:
+        search.begin_expanded(expansions[0])
+    why_expansion = f"{str(expansions[0] or 'no').capitalize()} expansion: no other was compared."
+    for each in expansions:
+        if each not in (None, search.setting.expansion):
+            why_expansion = expanded(search, each, report(f"{each} expansion"))
+    draws = _Draws(stream, max_components, random_state, report("surrogates"))
+    setting, lag = search.setting, lag_with(search.setting.n_delays, search.lag)
+    real = draws.compared(setting, lag)
+    why_not = None
+    if setting != plain and None in expansions:
+        simpler = draws.compared(plain, search.lag)
+        if simpler.n_real > real.n_real:
+            why_not = worse_by_chance(setting, plain, real, simpler)
+            setting, lag, real = plain, search.lag, simpler
+    if setting != plain:
+        signal = Signal(stream, **setting._asdict())
+        times = timescales_of(blocks_of(signal, wanted, report("timescales"), also=lag), MOST, CONFIDENCE)
+    if setting.n_delays > 1:
+        why_lag = windows_apart(lag, setting.n_delays, search.lag, why_lag)
+    k, why_k = number_of(times, real, setting.n_delays, max_components)
+    why_real, cautions = chance_of(real, k)
+    names = list(dict.fromkeys([*columns.counters(), *give_aways]))
+    reasons = [why_k, why_lag, why_expansion, why_delays, why_pca, why_not, *why_real]
+    return Choice(
+        k,
+        lag,
+        setting.n_delays,
+        setting.pca,
+        setting.expansion,
+        tuple(reason for reason in reasons if reason is not None),
+        (*give_aways_of(names), *cautions, *length_of(times)),
+        times,
+        search.crossed(),
+        real,
+        columns.n_skipped,
+        columns.n_jumps,
+    )
 
 
-def _components_before_expansion(blocks: Blocks) -> int | None:
-    """Return the number of principal components that an expansion of the columns needs, None for all columns."""
+class _Draws(NamedTuple):
+    """Compares the features of settings with chance."""
+
+    stream: Stream
+    n_components: int
+    random_state: int
+    report: Report
+
+    def compared(self, setting: Setting, lag: int) -> Significance:
+        """Return whether the features are slower than chance."""
+        signal, sfa = Signal(self.stream, **setting._asdict()), SFA(lag=lag, **setting._asdict())
+        samples, sizes = first_rows(self.stream, rows_for(signal.n_features))
+        found = found_by(sfa, samples, sizes, self.n_components)
+        return found.significance(random_state=self.random_state, report=self.report)
+
+
+def _judged(found: ImpliedTimescales, most: int) -> int:
+    """Return the number of features by which the lag is chosen."""
+    return min(most, step_of(found) or with_memory(found))
+
+
+def _as_slow_as_ramps(stream: Stream, blocks: Blocks) -> list[str]:
+    """Return the names of the columns that are as slow as a ramp over the whole recording."""
     total = blocks.total
-    m = total.total.shape[1]
-    return None if m <= EXPANDED else len(principal_directions(total.covariance(0), EXPANDED))
-
-
-def _with_memory(found: ImpliedTimescales) -> int:
-    """Return the number of features whose timescale at the first lag is at least this lag; at least 1."""
-    return max(1, int(np.count_nonzero(found.timescales[0] >= found.lags[0])))
-
-
-def _number(found: ImpliedTimescales) -> tuple[int | None, str]:
-    """Return the number of slow features, if one stands out, and the reason."""
-    for number, lag in enumerate(found.lags):
-        share = 1.0 - np.maximum(found.correlations[number], 0.0) ** 2
-        steps = share[1:] / np.maximum(share[:-1], np.finfo(float).tiny)
-        large = np.flatnonzero(steps >= STEP)
-        if len(large):
-            k = int(large[-1]) + 1
-            return k, (
-                f"{counted(k, 'feature')}: {_percent(share[k - 1])} of the variance of slow{k - 1} is new after "
-                f"{counted(lag, 'row')}, but {_percent(share[k])} of that of slow{k}."
-            )
-    return _lasting(found)
-
-
-def _lasting(found: ImpliedTimescales) -> tuple[int | None, str]:
-    """Return the number of features that still have memory for the widest range of lags, and the reason.
-
-    Noise without memory hides steps, but not that fast signals are forgotten at lags at which slow ones are not.
-    """
-    lags = np.array(found.lags, dtype=np.float64)
-    counts = np.count_nonzero(found.lower > -lags[:, None] / np.log(MEMORY), axis=1)  # λ of the lower end of T
-    widths = {int(k): 0.0 for k in counts if k}
-    for k, first, last in zip(counts, lags, lags[1:], strict=False):
-        if k:
-            widths[int(k)] += float(np.log(last / first))
-    if not widths or max(widths.values()) == 0.0:
-        return None, "no number stands out, because hardly any feature has memory."
-    k = max(widths, key=lambda number: widths[number])
-    with_k = lags[counts == k]
-    return k, (
-        f"{counted(k, 'feature')} still {'has' if k == 1 else 'have'} memory after {with_k[0]:.0f} to {with_k[-1]:.0f} "
-        "rows. Slowness changes gradually from feature to feature, so that this number is less certain."
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{100.0 * share:.0f}%" if share >= 0.1 else f"{100.0 * share:.2g}%"
-
-
-def _lag(found: ImpliedTimescales, k: int) -> tuple[int, str]:
-    """Return the smallest lag from which the timescales of k features are constant, and the reason.
-
-    Lags count as long as they are shorter than the timescales of all of these features.
-    """
-    T, lower, upper = (values[:, :k] for values in (found.timescales, found.lower, found.upper))
-    long_enough = (np.array(found.lags)[:, None] <= T).all(axis=1)
-    lags = found.lags[: max(1, int(np.cumprod(long_enough).sum()))]
-    if len(found.lags) == 1:
-        return lags[0], f"Lag {lags[0]}: no other was tried."
-    for number in range(len(lags)):
-        after = slice(number + 1, len(lags))
-        grows = (T[number] < (1.0 - CONSTANT) * T[after]) & (upper[number] < lower[after])
-        if not grows.any():
-            break
-    lag = lags[number]
-    if number == 0:
-        return lag, f"Lag {lag}: timescales do not grow with the lag."
-    most = int(np.argmax(T[number] / T[0]))
-    return lag, (
-        f"Lag {lag}: timescales grow up to this lag (slow{most}: {T[0, most]:.3g} rows at lag {lags[0]}, "
-        f"{T[number, most]:.3g} at lag {lag}). Noise without memory makes signals look fast from row to row, as do "
-        "features that mix several timescales."
-    )
-
-
-def _crossed(
-    stream: Stream,
-    blocks: Blocks,
-    expansions: Sequence[str | None],
-    pca: int | None,
-    lag: int,
-    n_components: tuple[int, ...],
-    say: Progress,
-) -> tuple[CrossValidation, dict[str, Blocks]]:
-    """Return the scores of all numbers of features and expansions, and the blocks of each expansion."""
-    candidates: list[Candidate] = []
-    expanded: dict[str, Blocks] = {}
-    crossed: CrossValidation | None = None
-    for expansion in expansions:
-        settings = Settings(n_components, (lag,), (1,), (None if expansion is None else pca,), (expansion,))
-
-        def report(share: float, what: str = f"{expansion} expansion") -> None:
-            say(what, share)
-
-        cases = list(cases_of(stream, settings, (lag,), blocks if expansion is None else None, report))
-        if expansion is not None:
-            expanded[expansion] = cases[0].blocks
-        crossed = compared(cases, n_components, (lag,), lag, N_FOLDS, lag)
-        candidates.extend(crossed.candidates)
-    if crossed is None:
-        raise ValueError("expansions is empty: give at least None")
-    return CrossValidation(tuple(candidates), lag, N_FOLDS, crossed.gap, crossed.n_episodes, crossed.n_cut), expanded
-
-
-def _expansion(crossed: CrossValidation, expansions: Sequence[str | None]) -> tuple[str | None, str]:
-    """Return the expansion with the slowest feature on data not learned from, if it is worthwhile."""
-    slowest = {each.expansion: each.delta_values[:, 0] for each in crossed.candidates if each.n_components == 1}
-    best, reason = expansions[0], f"{expansions[0] or 'no'} expansion: no other was compared."
-    for expansion in expansions[1:]:
-        ratio = slowest[expansion] / np.maximum(slowest[best], np.finfo(float).tiny)  # per fold
-        times = float(np.exp(np.log(np.maximum(ratio, np.finfo(float).tiny)).mean()))
-        said = f"δ of the slowest feature on data not learned from is {times:.2f} times that without"
-        if ratio.max() < 1.0 and times <= 1.0 - WORTHWHILE:
-            best, reason = expansion, f"{expansion or 'no'} expansion: {said}."
-        else:
-            reason = f"{best or 'no'} expansion: with {expansion or 'no'} expansion, {said}."
-    return best, reason[0].upper() + reason[1:]
-
-
-def _chance(real: Significance, k: int) -> tuple[list[str], list[str]]:
-    """Return what the comparison with chance says about the recommended features: reasons, and cautions."""
-    rows = f"in the first {real.n_rows:,} rows"
-    if real.n_real >= k:
-        p = float(real.p_spectrum[k - 1])
-        said = "The feature is" if k == 1 else f"The {k} features are"
-        return [f"{said} slower than features of columns that share no signal (p = {p:.2g}, {rows})."], []
-    if real.n_slow == 0:
-        return [], [f"No feature is slower than features of rows in random order ({rows}): nothing here may be slow."]
-    if real.n_slow < k:
-        return [], [
-            f"Only {real.n_slow} of {k} features are slower than features of rows in random order ({rows}): the others "
-            "may be chance."
-        ]
-    return [f"They are slower than features of rows in random order ({rows})."], [
-        f"{k - real.n_real} of {k} features are no slower than features of columns that have the same spectra and "
-        f"share no signal ({rows}): the columns may be as slow by themselves."
-    ]
+    variance, change = np.diag(total.covariance(0)), np.diag(total.difference_covariance(0))
+    slow = as_slow_as_ramps(variance, change / blocks.lags[0] ** 2, sum(blocks.n_rows))
+    return [stream.feature_names[column] for column in np.flatnonzero(slow)]

@@ -16,8 +16,25 @@ from biosfa.selection._timescales import checked_lags
 from biosfa.selection._vamp import score_of
 from biosfa.typing import Float64Array
 from biosfa.validation import check_count, check_positive
+from biosfa.wording import counted
 
-Setting = Any  # one value, or a sequence of values
+OneOrMore = Any  # one value, or a sequence of values
+
+
+class Setting(NamedTuple):
+    """What happens to samples before the slow features."""
+
+    pca: int | None = None
+    n_delays: int = 1
+    expansion: Any = None
+
+    def __str__(self) -> str:
+        words = [] if self.pca is None else [counted(self.pca, "principal component")]
+        if self.n_delays > 1:
+            words.append(f"{self.n_delays} delays")
+        if self.expansion is not None:
+            words.append(f"the {self.expansion} expansion")
+        return " and ".join(words) or "the columns as they are"
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +67,11 @@ class Candidate:
     def slowness(self) -> float:
         """Mean slowness over features and folds."""
         return float(self.delta_values.mean())
+
+    @property
+    def setting(self) -> Setting:
+        """What happens to samples before the slow features."""
+        return Setting(self.pca, self.n_delays, self.expansion)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,11 +132,11 @@ class CrossValidation:
 def cross_validate(
     X: Any,
     *,
-    n_components: Setting = (1, 2, 3, 5),
-    lag: Setting = 1,
-    n_delays: Setting = 1,
-    pca: Setting = None,
-    expansion: Setting = None,
+    n_components: OneOrMore = (1, 2, 3, 5),
+    lag: OneOrMore = 1,
+    n_delays: OneOrMore = 1,
+    pca: OneOrMore = None,
+    expansion: OneOrMore = None,
     score_lag: int | None = None,
     n_folds: int = 5,
     gap: int = 0,
@@ -191,7 +213,7 @@ class Settings(NamedTuple):
     expansions: tuple[Any, ...]
 
 
-def _sequence(setting: Setting) -> Sequence[Any]:
+def _sequence(setting: OneOrMore) -> Sequence[Any]:
     several = isinstance(setting, Sequence | np.ndarray) and not isinstance(setting, str)
     return list(setting) if several else [setting]
 

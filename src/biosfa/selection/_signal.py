@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.episodes import rows_of
-from biosfa.estimators import ConstantColumns
+from biosfa.estimators import ConstantColumns, Monotone
 from biosfa.io import Stream, open_stream
 from biosfa.kernels.exact import Moments
 from biosfa.registry import EXPANSIONS
@@ -41,12 +41,13 @@ class Signal:
     def __init__(self, stream: Stream, *, n_delays: int = 1, pca: int | None = None, expansion: Any = None) -> None:
         self.stream = stream
         self.n_skipped = 0  # rows with missing values, after a pass
+        self.n_jumps = 0  # gaps in time, after a pass
         check_count("n_delays", n_delays)
         if isinstance(expansion, str):
             check_choice("expansion", expansion, (None, *EXPANSIONS), "or a transformer")
         if pca is not None:
             check_count("pca", pca)
-        reduction = None if pca is None else principal_components(stream, pca)
+        reduction = None if pca is None else Reduction.of(moments_of(stream), pca)
         first = next(iter(stream), None)
         if first is None:
             raise ValueError("the input has no samples")
@@ -61,27 +62,32 @@ class Signal:
         """Return the names of the columns of the input that had one value only."""
         return [self.stream.feature_names[column] for column in self._constants.values or {}]
 
+    def counters(self) -> list[str]:
+        """Return the names of the columns of the input that only rose or only fell."""
+        return [self.stream.feature_names[column] for column in self._monotone.columns()]
+
     def pieces(self, at_least: int, report: Report | None = None) -> Iterator[tuple[FloatArray, BoolArray]]:
         """Yield the expanded signal in pieces, and which rows of a piece begin an episode."""
         path = self._path
         path.forget()
-        self._constants = ConstantColumns()
+        self._constants, self._monotone = ConstantColumns(), Monotone()
         for chunk in self.stream:
             if len(chunk.samples):
                 self._constants.add(chunk.samples)
+                self._monotone.add(chunk.samples)
             rows = path.reduce(chunk.samples)
             plan = path.plan(rows, chunk.starts, continued=True)
             for x, piece in path.pieces(plan, at_least=at_least):
                 yield x, plan.starts[piece]
             path.remember(rows, chunk.starts)
-            self.n_skipped = chunk.position.n_skipped
+            self.n_skipped, self.n_jumps = chunk.position.n_skipped, chunk.position.n_jumps
             if report is not None:
                 report(self.stream.fraction(chunk.position))
 
 
-def principal_components(stream: Stream, pca: int) -> Reduction:
-    """Return the first principal components of a stream, which is read once."""
+def moments_of(stream: Stream) -> Moments:
+    """Return the moments of the samples of a stream, which is read once."""
     moments = Moments(stream.n_features)
     for chunk in stream:
         moments.add_samples(chunk.samples)
-    return Reduction.of(moments, pca)
+    return moments

@@ -1,73 +1,19 @@
 """Whether features are slower than those of data without slow signals."""
 
 import warnings
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
 from biosfa.episodes import episode_lengths
 from biosfa.estimators import SFA
-from biosfa.exceptions import ConditioningWarning, GiveAwayWarning, RankDeficiencyWarning, ShortEpisodeWarning
 from biosfa.io import Stream
-from biosfa.kernels.surrogates import SignRandomised
-from biosfa.selection._signal import Report, Signal, opened
-from biosfa.typing import Float64Array, FloatArray, IntArray
+from biosfa.selection._signal import Signal, opened
+from biosfa.selection.chance import LEVEL, N_SURROGATES, Found, Significance, ignore_warnings_of_surrogates, rows_for
+from biosfa.typing import FloatArray, IntArray
 from biosfa.validation import check_count
-
-# The test takes the first rows: about so many numbers, and so many rows at least and at most.
-VALUES, FEWEST_ROWS, MOST_ROWS = 2**20, 5000, 100_000
-ROUNDING = 1e-9  # a single column is exactly as slow as its surrogates
-
-
-@dataclass(frozen=True, eq=False)
-class Significance:
-    """Whether features are real.
-
-    Attributes
-    ----------
-    delta_values : array of shape (n_components,)
-        Slowness of the features.
-    p_spectrum : array of shape (n_components,)
-        Probability of so slow a feature, if the columns have their spectra but share no signal. It is corrected for the
-        number of features.
-    p_shuffled : array of shape (n_components,)
-        The same, if the rows are in random order.
-    chance_spectrum, chance_shuffled : array of shape (n_surrogates,)
-        Slowness of the slowest feature of each surrogate.
-    level : float
-        Level of significance.
-    n_rows : int
-        Number of rows that were tested.
-    """
-
-    delta_values: Float64Array
-    p_spectrum: Float64Array
-    p_shuffled: Float64Array
-    chance_spectrum: Float64Array
-    chance_shuffled: Float64Array
-    level: float
-    n_rows: int
-
-    @property
-    def n_real(self) -> int:
-        """Number of features, from the slowest on, that are slower than those of columns that share no signal."""
-        return _leading(self.p_spectrum <= self.level)
-
-    @property
-    def n_slow(self) -> int:
-        """Number of features, from the slowest on, that are slower than those of rows in random order."""
-        return _leading(self.p_shuffled <= self.level)
-
-
-def _leading(passed: np.ndarray[Any, np.dtype[np.bool_]]) -> int:
-    return int(np.cumprod(passed).sum())
 
 
 def significance(
@@ -78,8 +24,8 @@ def significance(
     n_delays: int = 1,
     pca: int | None = None,
     expansion: Any = None,
-    n_surrogates: int = 99,
-    level: float = 0.05,
+    n_surrogates: int = N_SURROGATES,
+    level: float = LEVEL,
     max_rows: int | None = None,
     lengths: ArrayLike | None = None,
     random_state: int | np.random.RandomState | None = None,
@@ -88,9 +34,10 @@ def significance(
 
     There are two null hypotheses:
 
-    - *Spectrum.* Every column keeps its spectrum, but columns share no signal. A feature that is slower than chance
-      combines columns to a signal that is slower than the columns are by themselves. What every column shows by itself
-      passes as chance, even if columns share it: a slow column, or a season.
+    - *Spectrum.* Columns are independent random processes, each with its own dynamics. A feature that is slower than
+      chance combines columns to a signal that is slower than the columns are by themselves. A column that is slow by
+      itself is not enough. A signal that several columns share is: also a season, or a switch that acts on all of them
+      at the same time. Take out what you know before you ask for what you do not know.
     - *Shuffled.* Rows are in random order. A feature that is slower than chance has any memory at all.
 
     Parameters
@@ -119,10 +66,19 @@ def significance(
 
     Notes
     -----
-    A feature is compared with the *slowest* feature of each surrogate. So the probability that any feature is called
-    real by chance is at most ``level``. Surrogates have random signs of the coefficients of a cosine transform, episode
-    by episode. Columns may drift. With an expansion, the first hypothesis is about the columns, not about products of
-    columns: a column that scales another one is not chance.
+    A feature is compared with the *slowest* feature of each surrogate. Features are tested in order, up to the first
+    that is no slower than chance. So the probability that any feature is called real by chance is at most ``level``.
+    Without delays and expansion, what slower features explain is first taken out of the columns. Two features may then
+    be equally slow, such as the sine and the cosine of an angle.
+
+    For the first hypothesis, coefficients of cosine transforms get random signs. The variance of each column, and the
+    sum of its squared differences within episodes, stay exactly as they are. Episodes may be pieces of one recording,
+    with gaps between them, or recordings of their own. Columns may drift. With delays, an expansion or a larger lag,
+    columns that are shifted in time are a second kind of surrogates, and the larger probability counts. Columns that
+    only rise or only fall, such as counters, are taken out first.
+
+    With an expansion, the first hypothesis is about the columns, not about products of columns: a column that scales
+    another one is not chance. Pure tones are no random processes: with gaps they are called real too often.
 
     Examples
     --------
@@ -148,12 +104,8 @@ def significance(
     if max_rows is None:
         max_rows = rows_for(Signal(stream, n_delays=n_delays, pca=pca, expansion=expansion).n_features)
     samples, sizes = first_rows(stream, check_count("max_rows", max_rows))
-    return compared_with_chance(samples, sizes, sfa, n_components, n_surrogates, level, random_state)
-
-
-def rows_for(n_features: int) -> int:
-    """Return the number of rows that are tested, for an expanded signal of ``n_features`` columns."""
-    return int(np.clip(VALUES // n_features, FEWEST_ROWS, MOST_ROWS))
+    found = found_by(sfa, samples, sizes, n_components)
+    return found.significance(n_surrogates=n_surrogates, level=level, random_state=random_state)
 
 
 def first_rows(stream: Stream, n_rows: int) -> tuple[FloatArray, IntArray]:
@@ -170,43 +122,22 @@ def first_rows(stream: Stream, n_rows: int) -> tuple[FloatArray, IntArray]:
     return np.concatenate(samples), episode_lengths(begins)
 
 
-def compared_with_chance(
-    samples: FloatArray,
-    lengths: IntArray,
-    sfa: SFA,
-    n_components: int,
-    n_surrogates: int,
-    level: float,
-    random_state: int | np.random.RandomState | None,
-    report: Report | None = None,
-) -> Significance:
-    """Compare the slowest features of samples with those of surrogates."""
-    surrogates = SignRandomised(samples, lengths)
+def found_by(sfa: SFA, samples: FloatArray, lengths: IntArray, n_components: int) -> Found:
+    """Return the features that exact SFA finds in samples, to be compared with chance."""
+    with warnings.catch_warnings():
+        ignore_warnings_of_surrogates()
+        fitted = clone(sfa).fit(samples, lengths=lengths)
 
-    def slowness(made: FloatArray) -> Float64Array:
-        delta: Float64Array = clone(sfa).fit(made, lengths=lengths).delta_values_
-        return delta
+    def slowness(made: FloatArray, feature: int) -> float:
+        other = clone(sfa).set_params(n_components=feature + 1)
+        return float(other.fit(made, lengths=lengths).delta_values_[feature])
 
-    def of_chance(seed: int) -> tuple[float, float]:
-        own = np.random.default_rng(seed)
-        return slowness(surrogates.draw(own))[0], slowness(samples[own.permutation(len(samples))])[0]
-
-    chance: Float64Array = np.empty((n_surrogates, 2))
-    # one surrogate per core: their matrix products are too small for threads of their own
-    with (
-        warnings.catch_warnings(),
-        threadpool_limits(1, "blas"),
-        ThreadPoolExecutor(joblib.cpu_count()) as pool,
-    ):
-        for known in (RankDeficiencyWarning, ShortEpisodeWarning, ConditioningWarning, GiveAwayWarning):
-            warnings.simplefilter("ignore", known)
-        delta = slowness(samples)[:n_components]
-        seeds = check_random_state(random_state).randint(2**31 - 1, size=n_surrogates)
-        for i, found in enumerate(pool.map(of_chance, seeds.tolist())):
-            chance[i] = found
-            if report is not None:
-                report((i + 1) / n_surrogates)
-    # Westfall & Young (1993): the slowest feature of a surrogate stands for all of its features
-    as_slow = chance[:, None, :] <= (1.0 + ROUNDING) * delta[None, :, None]
-    p = np.asarray((1.0 + as_slow.sum(axis=0)) / (1.0 + n_surrogates), dtype=np.float64)
-    return Significance(delta, p[:, 0], p[:, 1], chance[:, 0], chance[:, 1], level, len(samples))
+    return Found(
+        samples,
+        lengths,
+        fitted.transform(samples, lengths=lengths)[:, :n_components],
+        fitted.delta_values_[:n_components],
+        slowness,
+        linear=sfa.n_delays == 1 and sfa.expansion is None,
+        consecutive=sfa.lag == 1,
+    )

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from biosfa.presentation.style import COLORS, figure, write_figure
 from biosfa.selection import Candidate, Choice
 
-EXPANSION_COLORS = {None: COLORS["exact"], "quadratic": COLORS["reversible"]}
+SETTING_COLORS = [COLORS[name] for name in ("reversible", "auto", "offline", "online", "incremental", "foldiak")]
 DRAWN = 6  # features whose timescales are drawn
 
 
@@ -27,17 +27,21 @@ def _draw_timescales(axes: Axes, choice: Choice) -> None:
     found, lags = choice.timescales, np.array(choice.timescales.lags)
     shown = min(DRAWN, found.timescales.shape[1])
     lags = lags[: max(2, 1 + int(np.flatnonzero((found.upper[:, 0] >= lags) | (lags == lags[0]))[-1]))]
+    n = len(lags)
     shades = np.linspace(0.0, 0.75, max(shown, 2))
     for i in range(shown):
         color = str(shades[i]) if i >= choice.n_components else COLORS["bio-sfa"]
-        left = found.upper[: len(lags), i] >= lags  # something of the signal is left after the lag
-        lower, upper = found.lower[: len(lags), i], found.upper[: len(lags), i]
+        left = found.upper[:n, i] >= lags  # something of the signal is left after the lag
+        times, lower, upper = (values[:n, i] for values in (found.timescales, found.lower, found.upper))
         axes.fill_between(lags, lower, upper, where=left, color=color, alpha=0.2, lw=0)
-        axes.plot(lags[left], found.timescales[: len(lags), i][left], "o-", ms=3, lw=1, color=color)
-    ends = found.upper[: len(lags), :shown]
+        axes.plot(lags, np.where(left, times, np.nan), "o-", ms=3, lw=1, color=color)  # no line across what is left out
+    ends = found.upper[:n, :shown]
     top = 2.0 * np.max(ends[np.isfinite(ends)], initial=2.0 * lags[-1])
     axes.fill_between(lags, 0.0, lags, color=COLORS["no data"], alpha=0.25, lw=0)
     axes.annotate("shorter than the lag", (0.97, 0.04), xycoords="axes fraction", ha="right", fontsize=8)
+    if choice.n_delays > 1:
+        axes.axvspan(lags[0], choice.n_delays, color=COLORS["no data"], alpha=0.25, lw=0)
+        axes.annotate("windows share rows", (0.02, 0.04), xycoords="axes fraction", fontsize=8)
     axes.axvline(choice.lag, color=COLORS["force"], lw=1, ls="--")
     axes.set(xscale="log", yscale="log", xlabel="lag, rows", ylabel="timescale, rows")
     axes.set_ylim(min(0.5, float(lags[0])), top)
@@ -45,45 +49,52 @@ def _draw_timescales(axes: Axes, choice: Choice) -> None:
 
 
 def _draw_slowness(axes: Axes, choice: Choice) -> None:
-    for expansion, candidate in _largest(choice).items():
+    for name, candidate, color in _largest(choice):
         mean = candidate.delta_values.mean(axis=0)
         numbers = np.arange(len(mean))
-        color = EXPANSION_COLORS.get(expansion, COLORS["online"])
         axes.plot(numbers, candidate.delta_values.T, color=color, lw=0.4, alpha=0.5)
-        axes.plot(numbers, mean, "o-", ms=4, lw=1.2, color=color, label=f"{expansion or 'no'} expansion")
+        axes.plot(numbers, mean, "o-", ms=4, lw=1.2, color=color, label=name)
     real = choice.significance
-    for chance, name, style in (
-        (real.chance_spectrum, "chance, columns share nothing", ":"),
-        (real.chance_shuffled, "chance, rows in random order", "-."),
-    ):
-        axes.axhline(float(np.quantile(chance, real.level)), color=COLORS["series"], lw=0.8, ls=style, label=name)
+    axes.plot(real.delta_values, "D", ms=4, color=COLORS["series"], label="recommended, on the rows tested for chance")
+    tested = np.flatnonzero(np.isfinite(real.chance_by_feature[:, 0]))
+    limits = np.quantile(real.chance_by_feature[tested], real.level, axis=1)
+    axes.plot(tested, limits, ":", marker="_", ms=12, color=COLORS["series"], lw=0.8, label="chance, nothing shared")
+    shuffled = float(np.quantile(real.chance_shuffled, real.level))
+    axes.axhline(shuffled, color=COLORS["series"], lw=0.8, ls="-.", label="chance, rows in random order")
     axes.axvline(choice.n_components - 0.5, color=COLORS["force"], lw=1, ls="--")
-    axes.set(yscale="log", ylabel="slowness δ")
-    axes.xaxis.set_major_formatter("slow{x:.0f}")
+    axes.set(yscale="log", xlabel="feature", ylabel="slowness δ")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_title("slowness on data not learned from", loc="left")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, fontsize=7)
 
 
 def _draw_score(axes: Axes, choice: Choice) -> None:
-    for expansion in _largest(choice):
-        among = [each for each in choice.cross_validation.candidates if each.expansion == expansion]
+    for name, largest, color in _largest(choice):
+        among = [each for each in choice.cross_validation.candidates if each.setting == largest.setting]
         numbers = [each.n_components for each in among]
         scores = np.array([each.vamp2 for each in among])
-        color = EXPANSION_COLORS.get(expansion, COLORS["online"])
         axes.plot(numbers, scores, color=color, lw=0.4, alpha=0.5)
-        axes.plot(numbers, scores.mean(axis=1), "o-", ms=4, lw=1.2, color=color, label=f"{expansion or 'no'} expansion")
+        axes.plot(numbers, scores.mean(axis=1), "o-", ms=4, lw=1.2, color=color, label=name)
     axes.axvline(choice.n_components, color=COLORS["force"], lw=1, ls="--")
     axes.set(xlabel="number of features", ylabel="VAMP-2 score")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_title(f"VAMP-2 score at lag {choice.cross_validation.score_lag}", loc="left")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+    axes.set_title("VAMP-2 score on data not learned from", loc="left")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, fontsize=7)
 
 
-def _largest(choice: Choice) -> dict[str | None, Candidate]:
-    """Return the candidate with the most features, by expansion."""
-    most: dict[str | None, Candidate] = {}
-    for candidate in choice.cross_validation.candidates:
-        if np.isfinite(candidate.slowness):
-            most[candidate.expansion] = candidate
-    return most
+def _largest(choice: Choice) -> list[tuple[str, Candidate, str]]:
+    """Return the name, the candidate with the most features, and the color, of the settings that are drawn.
+
+    These are the recommended setting, and the best setting of each other kind: with and without principal components,
+    delays and expansion.
+    """
+    by_setting = {each.setting: each for each in choice.cross_validation.candidates if np.isfinite(each.slowness)}
+    by_kind: dict[tuple[bool, bool, bool], Candidate] = {}
+    for setting, candidate in sorted(by_setting.items(), key=lambda item: float(item[1].delta_values[:, 0].mean())):
+        kind = (setting.pca is None, setting.n_delays == 1, setting.expansion is None)
+        if setting == choice.setting or kind not in by_kind:
+            by_kind[kind] = candidate
+    return [
+        (str(each.setting), each, SETTING_COLORS[number % len(SETTING_COLORS)])
+        for number, each in enumerate(by_kind.values())
+    ]

@@ -3,6 +3,7 @@
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,17 @@ from biosfa.io.targets import check_target
 from biosfa.presentation.progress import Progress
 from biosfa.recordings.choosing._picture import draw
 from biosfa.recordings.choosing._report import write_report
+from biosfa.recordings.run import checkpoint_of
 from biosfa.selection import Choice
 from biosfa.selection import choose as recommended
 
 PICTURE, PAGE = "choice.png", "choice.html"
-OPTIONS = {"time": "--time", "max_step": "--max-step", "missing": "--missing", "episodes": "--episodes"}
 
 
 def choose(
     inputs: list[str],
     given: Mapping[str, Any],
+    typed: Mapping[str, Any],
     folder: Path,
     *,
     lags: Sequence[int] | None = None,
@@ -31,7 +33,7 @@ def choose(
 ) -> tuple[Choice, str]:
     """Return the recommendation for files, and the command that follows it, after writing page and picture.
 
-    ``given`` has fields of StreamOptions.
+    ``given`` has fields of StreamOptions, and ``typed`` the same as they were typed.
     """
     if inputs == [STDIN]:
         raise ValueError("standard input can be read only once, and choosing reads rows several times: use a file")
@@ -50,37 +52,38 @@ def choose(
         with warnings.catch_warnings():
             warnings.simplefilter("once", ShortEpisodeWarning)
             choice = recommended(stream, lags=lags, max_components=max_components, random_state=seed, progress=report)
-    command = fit_command(choice, inputs, given)
+    command = fit_command(choice, inputs, typed)
     draw(choice, folder / PICTURE)
     write_report(choice, inputs, command, folder / PICTURE, folder / PAGE)
     return choice, command
 
 
-PARTS = 3  # timescales, one expansion, surrogates
+PARTS = 5  # usual number of parts: timescales, delays, one expansion, surrogates, timescales again
 
 
-def fit_command(choice: Choice, inputs: Sequence[str], given: Mapping[str, Any]) -> str:
-    """Return the command that fits with the recommended settings."""
+def fit_command(choice: Choice, inputs: Sequence[str], typed: Mapping[str, Any]) -> str:
+    """Return the command that fits with the recommended settings, and reads the inputs in the same way."""
     words = ["biosfa", "fit", *inputs, "--components", str(choice.n_components)]
     if choice.lag != 1:
         words += ["--lag", str(choice.lag)]
     if choice.pca is not None:
         words += ["--pca", str(choice.pca)]
+    if choice.n_delays != 1:
+        words += ["--delays", str(choice.n_delays)]
     if choice.expansion is not None:
         words += ["--expand", choice.expansion]
-    for name, option in OPTIONS.items():
-        if isinstance(given.get(name), str | int | float):
-            words += [option, str(given[name])]
-    if choice.n_skipped and "missing" not in given:
+    for name, word in typed.items():
+        option = name.replace("_", "-")
+        if isinstance(word, bool):
+            words.append(f"--{option}" if word else f"--no-{option}")
+        else:
+            words += [f"--{option}", str(word)]
+    if (choice.n_skipped or choice.n_jumps) and "missing" not in typed:
         words += ["--missing", "break"]
-    for name in ("columns", "skip"):
-        if given.get(name) is not None:
-            words += [f"--{name}", ",".join(_quoted(str(column)) for column in given[name])]
-    for name in ("joined", "header"):
-        if given.get(name) is not None:
-            words.append(f"--{'' if given[name] else 'no-'}{name}")
-    return shlex.join([*words, "--out", "model.safetensors"])
+    return shlex.join([*words, "--out", _free_name()])
 
 
-def _quoted(name: str) -> str:
-    return f'"{name}"' if "," in name else name
+def _free_name() -> str:
+    """Return the name of a model file that does not exist yet."""
+    names = (f"model{number}.safetensors" for number in chain([""], (f"-{n}" for n in count(2))))
+    return next(name for name in names if not (Path(name).exists() or checkpoint_of(Path(name)).exists()))
