@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter1d
 from sklearn.base import clone
 
 from biosfa import (
@@ -99,6 +100,21 @@ def test_dependent_and_constant_columns_do_no_harm(kind):
         exact = SFA(2).fit(X)
     slowness, least = (metrics.subspace_slowness(each.components_, X) for each in (net, exact))
     assert slowness < 1.05 * least
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_direction_that_appears_late_does_not_make_the_outputs_grow(seed):
+    """A smooth signal begins late, as when a neuron fires for the first time."""
+    rng = np.random.default_rng(seed)
+    n, begin = 4000, 1500
+    smoothing = [60.0, 40.0, 5.0, 5.0, 5.0, 5.0]
+    signals = np.stack([gaussian_filter1d(rng.standard_normal(n), width) for width in smoothing], axis=1)
+    late = gaussian_filter1d(np.where(np.arange(n) < begin, 0.0, rng.standard_normal(n)), 5.0)
+    X = (signals / signals.std(axis=0)) @ np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    X = np.column_stack([X, X[:, 0] + late / late.std()])
+    net = LocalSFA(2, random_state=0).fit(X)
+    power = np.square((X - X.mean(axis=0)) @ net._network.slow_weights.T).mean()
+    assert power < 3.0  # the outputs have unit power; without the limit it is above 1e7
 
 
 def test_outliers_do_less_harm_than_to_exact_sfa():
