@@ -12,6 +12,7 @@ from biosfa.kernels.exact import (
     Moments,
     Tail,
     accumulate,
+    check_determined,
     differences,
     slow_directions,
     slow_directions_within,
@@ -195,6 +196,7 @@ def slowest(X: "ArrayLike | Moments", n_components: int, lengths: ArrayLike | No
     solution = slow_directions(collected.covariance, collected.difference_covariance, n_components=n_components)
     if solution.rank < n_components:
         raise ValueError(f"X has rank {solution.rank}, which is less than n_components={n_components}")
+    check_determined(collected.n_pairs, solution.rank)
     return solution.delta_values
 
 

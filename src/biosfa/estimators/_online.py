@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts, rows_of
 from biosfa.estimators._base import SlowFeatureEstimator
-from biosfa.estimators._fitting import Episodes
+from biosfa.estimators._fitting import Episodes, check_pairs_per_feature
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
 from biosfa.estimators._way_back import Joint, WayBack, joint_of
 from biosfa.exceptions import DivergenceError
@@ -99,7 +99,10 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self.n_updates_ == 0:
             raise ValueError(f"all episodes of X are too short: an update needs {self.n_delays + 1} rows")
-        self._gauge.passes = Passes(self.n_updates_, self.n_updates_ // self.n_epochs)
+        n_pairs = self.n_updates_ // self.n_epochs
+        self._gauge.passes = Passes(self.n_updates_, n_pairs)
+        if not self._outputs_may_be_silent():
+            check_pairs_per_feature(n_pairs, self.n_components)
         found = int(np.isfinite(self.delta_values_).sum())
         silence = found == 0 and self._network.input_has_varied()  # at the end of the stream: watch() reports it
         if found < self.n_components and not (silence or self._outputs_may_be_silent()):

@@ -19,9 +19,9 @@ FAR_FROM_WHITE = 0.3
 FASTER_THAN_EXACT = 0.1
 STILL_CHANGING = 0.15
 
-# A network with less excess than this is not said to be still changing, or not to have converged because its recent
-# features are not white: only sampling noise makes it appear so.
-CLOSE_TO_EXACT = 0.02
+# A network is not said to be still changing, or not to have converged because its recent features are not white, if
+# exact SFA finds nothing that is slower by more than this even in the pairs that it is fitted to.
+CLOSE_TO_EXACT = 0.05
 
 # Smallest number of samples per column with which a network can converge.
 FEWEST_PER_COLUMN = 3
@@ -97,7 +97,9 @@ def look(gauge: Gauge, expand: Expand) -> Watch:
     n_samples = network.n_samples * network.n_streams
     shortage = _shortage(n_samples, len(different), gauge.pairs.fewest, n_columns)
     solvable = complete and shortage is None and n_columns <= SOLVABLE_COLUMNS
-    excess = _excess(X, reading.readout.components) if solvable else math.nan
+    W = reading.readout.components
+    above_fitted = _above_fitted(X, W) if solvable else math.nan
+    excess = _excess(above_fitted, X, W) if solvable else math.nan
     return Watch(
         n_samples=network.n_samples,
         n_updates=network.n_updates,
@@ -109,7 +111,14 @@ def look(gauge: Gauge, expand: Expand) -> Watch:
         learning_rate=network.effective_rate(),
         warning=_warning_of_few_dimensions(network, measured)
         if linear and not complete and n_samples >= FEWEST_PER_COLUMN * n_columns
-        else _warning(network, reading.constraint_error, excess, change, shortage if linear else None),
+        else _warning(
+            network,
+            reading.constraint_error,
+            excess,
+            change,
+            shortage=shortage if linear else None,
+            close=above_fitted <= CLOSE_TO_EXACT,
+        ),
     )
 
 
@@ -139,7 +148,7 @@ def _warning_of_few_dimensions(network: Network, measured: int) -> str:
 
 
 def _warning(
-    network: Network, constraint_error: float, excess: float, change: float, shortage: str | None
+    network: Network, constraint_error: float, excess: float, change: float, *, shortage: str | None, close: bool
 ) -> str | None:
     strain = network.strain()
     if strain > 1.0:
@@ -149,7 +158,6 @@ def _warning(
         )
     if shortage is not None:
         return f"{shortage}. Give more samples, or use SFA (--solver exact), which does not have to converge"
-    close = excess <= CLOSE_TO_EXACT
     if constraint_error > FAR_FROM_WHITE and (network.learns_whiteness or not close):
         found = f"the outputs are far from white (constraint error {constraint_error:.2g})"
     elif excess > FASTER_THAN_EXACT:
@@ -172,7 +180,12 @@ def _slowness(W: FloatArray, X: Float64Array) -> float:
     return float(np.nan_to_num(solve_readout(len(W), moments, W.dtype).delta_values, nan=np.inf).sum())
 
 
-def _excess(X: Float64Array, W: FloatArray) -> float:
+def _above_fitted(X: Float64Array, W: FloatArray) -> float:
+    """Return how much faster the features in the span of W are than those of exact SFA of the same pairs."""
+    return _relative(_slowness(W, X), _slowness(_exact(X, len(W)), X))
+
+
+def _excess(above_fitted: float, X: Float64Array, W: FloatArray) -> float:
     """Return how much faster the features in the span of W are than those of exact SFA, on pairs of samples.
 
     On the pairs that it is fitted to, exact SFA has a slowness that is too small by b. Fitted to half of the pairs, its
@@ -182,10 +195,9 @@ def _excess(X: Float64Array, W: FloatArray) -> float:
     k, n_pairs = len(W), len(X) // 2
     in_second = np.tile(np.arange(n_pairs) >= n_pairs // 2, 2)
     halves = X[~in_second], X[in_second]
-    fitted = _relative(_slowness(W, X), _slowness(_exact(X, k), X))
     own = sum(_slowness(W, half) for half in halves)
     other = sum(_slowness(_exact(a, k), b) for a, b in (halves, halves[::-1]))
-    return float((1.0 + fitted) ** (2 / 3) * (1.0 + _relative(own, other)) ** (1 / 3) - 1.0)
+    return float((1.0 + above_fitted) ** (2 / 3) * (1.0 + _relative(own, other)) ** (1 / 3) - 1.0)
 
 
 def _exact(X: Float64Array, k: int) -> Float64Array:

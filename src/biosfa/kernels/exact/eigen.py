@@ -28,6 +28,8 @@ def slow_directions(
     Columns are brought to unit variance first, so that units do not decide what counts as rank. Eigenvalues below
     ``tolerance`` (by default rounding, m · ε) times the largest do not count.
     """
+    if not (np.isfinite(C_xx).all() and np.isfinite(C_dot).all()):
+        raise ValueError("the covariances are not finite: the (expanded) samples are too large, or there are no pairs")
     if tolerance is None:
         tolerance = len(C_xx) * float(np.finfo(np.float64).eps)
     scale = to_unit_variance(C_xx)
