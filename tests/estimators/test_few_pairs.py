@@ -154,3 +154,10 @@ def test_no_text_of_lapack_reaches_a_user(name, n_pairs):
         CALLS[name](X)
     assert not isinstance(caught.value, np.linalg.LinAlgError), caught.value
     assert any(word in str(caught.value) for word in ("pair", "episode", "rows")), caught.value
+
+
+def test_a_network_that_has_learned_nothing_is_not_said_to_lack_input():
+    """Inputs have no units before the second sample, so the first of two pairs teaches nothing."""
+    X = np.random.default_rng(0).standard_normal((50, 10))
+    with pytest.raises(ValueError, match=r"only 0 features of n_components=2, although 2 recent pairs .* dimensions"):
+        LocalSFA(2, random_state=0).fit(X, lengths=[3] + [1] * 47)

@@ -97,7 +97,7 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
     def why_no_features(self) -> str | None:
         """Return why there are no features, and what to do; None if there are some."""
         if not self._started or self._moments.n_pairs == 0:
-            return "no two samples make a pair. Give more rows"
+            return "there are too few samples: no two of them make a pair. Give more rows, with fewer gaps"
         solution = self._solved()
         if len(solution.components):
             return None

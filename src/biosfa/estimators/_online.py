@@ -104,7 +104,8 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         if not self._outputs_may_be_silent():
             check_pairs_per_feature(n_pairs, self.n_components)
         found = int(np.isfinite(self.delta_values_).sum())
-        silence = found == 0 and self._network.input_has_varied()  # at the end of the stream: watch() reports it
+        # at the end of the stream: watch() reports it
+        silence = found == 0 and self._network.input_has_varied() and self._gauge.is_silent(self._signal.expand)
         if found < self.n_components and not (silence or self._outputs_may_be_silent()):
             raise ValueError(self._why_too_few(found))
         slow = np.zeros(len(self.mean_), np.bool_)
@@ -127,9 +128,9 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
                 "components, or give more varied samples"
             )
         return (
-            f"the network has learned only {counted(found, 'feature')} of n_components={self.n_components}: its "
-            f"outputs are copies of one another in {counted(n_pairs, 'recent pair')} of samples, which vary in "
-            f"{counted(rank, 'dimension')}. Give more samples, or use SFA (--solver exact)"
+            f"the network has learned only {counted(found, 'feature')} of n_components={self.n_components}, although "
+            f"{counted(n_pairs, 'recent pair')} of samples vary in {counted(rank, 'dimension')}: give more samples "
+            "with fewer gaps, or use SFA (--solver exact)"
         )
 
     def partial_fit(

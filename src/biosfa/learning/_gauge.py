@@ -139,6 +139,11 @@ class Gauge:
             return Reading(as_they_are(W), float("nan"))
         return Reading(read_out(network.k, moments, W), constraint_error(moments, network))
 
+    def is_silent(self, expand: Expand) -> bool:
+        """Return whether the recent samples do not change."""
+        before, after = np.split(self.expanded(expand), 2)
+        return bool((before == after).all())
+
     def rank(self, expand: Expand) -> int:
         """Return the number of dimensions in which the recent pairs of samples vary."""
         X = self.expanded(expand)

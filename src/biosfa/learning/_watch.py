@@ -110,7 +110,7 @@ def look(gauge: Gauge, expand: Expand) -> Watch:
         change=change,
         learning_rate=network.effective_rate(),
         warning=_warning_of_few_dimensions(network, measured)
-        if linear and not complete and n_samples >= FEWEST_PER_COLUMN * n_columns
+        if linear and not complete and shortage is None
         else _warning(
             network,
             reading.constraint_error,
