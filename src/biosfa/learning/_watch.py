@@ -21,7 +21,7 @@ STILL_CHANGING = 0.15
 
 # A network is not said to be still changing, or not to have converged because its recent features are not white, if
 # exact SFA finds nothing that is slower by more than this even in the pairs that it is fitted to.
-CLOSE_TO_EXACT = 0.05
+CLOSE_TO_EXACT = 0.02
 
 # Smallest number of samples per column with which a network can converge.
 FEWEST_PER_COLUMN = 3
