@@ -12,6 +12,7 @@ from biosfa.kernels.exact import (
     Moments,
     Tail,
     accumulate,
+    check_determined,
     differences,
     slow_directions_within,
     slowness_at,
@@ -194,6 +195,7 @@ def slowest(X: "ArrayLike | Moments", n_components: int, lengths: ArrayLike | No
     solution = collected.slow_directions(n_components)
     if solution.rank < n_components:
         raise ValueError(f"X has rank {solution.rank}, which is less than n_components={n_components}")
+    check_determined(collected.n_pairs, solution.rank)
     return solution.delta_values
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter1d
 from sklearn.base import clone
 
 from biosfa import (
@@ -15,7 +16,9 @@ from biosfa import (
     metrics,
 )
 from biosfa.datasets import driven_logistic_map
+from biosfa.estimators._fitting import Episodes
 from biosfa.hierarchy import HierarchicalSFA, Layer, Learner
+from biosfa.io import Position
 from biosfa.kernels import reference
 from biosfa.kernels.exact import slow_directions
 from biosfa.kernels.fast_local import outputs as output_layer
@@ -99,6 +102,21 @@ def test_dependent_and_constant_columns_do_no_harm(kind):
         exact = SFA(2).fit(X)
     slowness, least = (metrics.subspace_slowness(each.components_, X) for each in (net, exact))
     assert slowness < 1.05 * least
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_direction_that_appears_late_does_not_make_the_outputs_grow(seed):
+    """A smooth signal begins late, as when a neuron fires for the first time."""
+    rng = np.random.default_rng(seed)
+    n, begin = 4000, 1500
+    smoothing = [60.0, 40.0, 5.0, 5.0, 5.0, 5.0]
+    signals = np.stack([gaussian_filter1d(rng.standard_normal(n), width) for width in smoothing], axis=1)
+    late = gaussian_filter1d(np.where(np.arange(n) < begin, 0.0, rng.standard_normal(n)), 5.0)
+    X = (signals / signals.std(axis=0)) @ np.linalg.qr(rng.standard_normal((6, 6)))[0]
+    X = np.column_stack([X, X[:, 0] + late / late.std()])
+    net = LocalSFA(2, random_state=0).fit(X)
+    power = np.square((X - X.mean(axis=0)) @ net._network.slow_weights.T).mean()
+    assert power < 3.0  # the outputs have unit power; without the limit it is above 1e7
 
 
 def test_outliers_do_less_harm_than_to_exact_sfa():
@@ -460,3 +478,21 @@ def test_lesions(monkeypatch):
     assert shared["no homeostasis"] > 0.9
     # without slow weights, the features are read from weights that fluctuate
     assert excess(nets["none"].W[:2], U) > 1.2 * found["none"]
+
+
+@pytest.mark.parametrize("likeness", [1e-3, 1e-6])
+def test_outputs_that_are_nearly_copies_of_one_another_are_all_read_out(likeness):
+    """The averages of the outputs cannot tell them apart; the present weights can."""
+    X = slow_mixture(5000, times=(100.0, 30.0), n_noise=3, seed=2)[1]
+    net = LocalSFA(2, random_state=0).partial_fit(X)
+    state, m = net._network.state, X.shape[1]
+    slow = SFA(2).fit(X).components_ / net._network.layer.units.scale
+    rest = np.random.default_rng(0).standard_normal((len(state.W_slow) - 2, m))
+    state.W_slow[:, :m] = slow[0] + likeness * np.concatenate([np.zeros((1, m)), slow[1:], rest])
+    covariance = net._network.layer.covariance_along(state.W_slow[:, :m])
+    state.S[:], state.D[:] = covariance, 0.05 * covariance
+    state.weights[:] = 1.0
+    net._gauge._read = None
+    net._finish(Position(), Episodes(2), [])  # finds as many features as were asked for
+    assert excess(net.components_, X) < 0.01
+    np.testing.assert_allclose(net.delta_values_, SFA(2).fit(X).delta_values_, rtol=0.3)

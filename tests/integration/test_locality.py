@@ -161,7 +161,7 @@ def learn_row(X, row, starts, k, layer, state):
 
 
 def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumptions(X):
-    """The assumptions are the feedback f, and one sum per layer for divisive normalisation."""
+    """The assumptions are the feedback f, and sums over a layer for divisive normalisation."""
     X_scaled, k = (X - X.mean(axis=0)) / X.std(axis=0), 1
     U = X_scaled + noise(*X.shape)
     m, starts = U.shape[1], np.zeros(len(U), bool)
@@ -184,13 +184,15 @@ def test_every_synapse_of_local_sfa_needs_its_two_neurons_and_the_named_assumpti
         np.testing.assert_allclose(layer.L @ x, u, rtol=1e-6, atol=1e-8)
         y = W @ u
         inputs = [SettledInput(*values) for values in zip(x, x - x_before, y[:k] @ W[:k], y @ W, strict=True)]
-        change = max(0.0, (u - U[row - 1]) @ (x - x_before))  # assumed: one sum over the input layer
+        # assumed: two sums over the input layer
+        change, push = max(0.0, (u - U[row - 1]) @ (x - x_before)), abs(u @ (x - x_before))
         power = float(y @ y)  # assumed: one sum over the outputs
         dW = np.empty_like(W)
         for i, post in enumerate(outputs):
             post.respond(y[i], W_slow[i] @ u, t)
             delta, eta, theta = post.rates(t, m)
             g, g_home = (1 / (1 + output_layer.DIVISION * x) for x in (eta * change, eta * theta * power))
+            g = min(g, 1 / (output_layer.STEADINESS * eta * push))
             for j, pre in enumerate(inputs):
                 f = pre.guard_feedback if post.is_guard else pre.feedback
                 slow = delta * post.y * pre.x - post.y_dot * pre.x_dot

@@ -58,7 +58,7 @@ def test_kept_pairs_are_consecutive_and_chunks_change_nothing(cuts, ends, n_stre
     starts[[0, *ends]] = True
 
     def taken(edges):
-        pairs, n_updates = Pairs(1, 2, n_streams, np.float64, np.inf), 0
+        pairs, n_updates = Pairs(1, 2, n_streams, np.float64, np.inf, 100), 0
         for begin, end in pairwise(edges):
             pairs.take(X[begin:end].__getitem__, starts[begin:end], n_updates)
             n_updates += int(np.count_nonzero(~starts[begin:end]))

@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import lfilter
 from sklearn.base import clone
 
-from biosfa import SFA, BioSFA, LocalSFA, OnlineSFA, Recorder, metrics
+from biosfa import SFA, BioSFA, LocalSFA, OnlineSFA, Recorder, load, metrics
 from tests.conftest import deviation
 
 
@@ -137,3 +137,44 @@ def test_the_change_is_against_earlier_weights():
     ages = [n for n, W in weights.items() if deviation(earlier, W) < 1e-6]
     assert len(ages) == 1
     assert 1024 / 2 <= ages[0] <= 1024 * 3 / 4
+
+
+@pytest.mark.parametrize("learner", [OnlineSFA, LocalSFA, BioSFA])
+@pytest.mark.parametrize("n_epochs", [1, 50])
+def test_a_short_recording_is_too_short_to_judge(learner, n_epochs):
+    """202 rows are 201 pairs of rows, however often they are read."""
+    X = white_columns(202, np.linspace(0.5, 4.0, 12))
+    watch = learner(2, n_epochs=n_epochs, random_state=0).fit(X).watch()
+    assert watch.n_pairs == 201
+    assert np.isnan(watch.excess)
+    assert "too few pairs" in watch.warning
+    assert "201, and about 300 are needed for 12 columns" in watch.warning
+    assert "converged, or" not in watch.warning
+
+
+def test_pairs_of_other_passes_do_not_count_again(tmp_path):
+    X = white_columns(202, (4.0, 2.0, 1.0))
+    net = OnlineSFA(1, n_epochs=3, random_state=0).fit(X)
+    net.save(tmp_path / "m")
+    for model in (net, load(tmp_path / "m")):
+        assert model.watch().n_pairs == 201
+        assert model.partial_fit(X[:51]).watch().n_pairs == 251  # a stream goes on where fit has ended
+    discrete = np.random.default_rng(0).integers(0, 2, (5000, 3)).astype(float)  # has only 64 different pairs of rows
+    assert OnlineSFA(1, random_state=0).fit(discrete).watch().n_pairs > 1000
+
+
+def test_a_network_close_to_exact_sfa_has_converged(monkeypatch):
+    """Earlier weights that are worse do not make it one that still changes."""
+    X = white_columns(5000, (50.0, 20.0, 3.0, 2.0, 1.0))
+    net = OnlineSFA(2, random_state=0).fit(X)
+    exact = SFA(2).fit(X).components_
+    far = np.random.default_rng(0).standard_normal((2, 5))
+    monkeypatch.setattr(type(net._network), "W", exact)
+    monkeypatch.setattr(type(net._gauge), "earlier_weights", lambda gauge: far)
+    watch = net.watch()
+    assert watch.excess < 0.02
+    assert watch.change > 0.15
+    assert watch.warning is None
+    monkeypatch.setattr(type(net._network), "W", far)
+    net._gauge._read = None
+    assert "has not converged" in net.watch().warning

@@ -128,7 +128,7 @@ def test_the_command_runs_for_more_columns_than_rows(tmp_path, command):
     slow = np.sin(np.arange(120) / 10)[:, None] * rng.standard_normal(200)
     np.save(tmp_path / "wide.npy", 3 * slow + rng.standard_normal((120, 200)))
     printed = command("choose", "wide.npy", cwd=tmp_path).stdout
-    assert "fewer than 2 per column" in printed
+    assert "fewer than 4 per column" in printed
     assert "nothing here may be slow" not in printed
     assert "--pca" in runs(command, tmp_path, "wide.npy")
 

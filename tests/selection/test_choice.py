@@ -96,7 +96,7 @@ def test_more_columns_than_rows_are_reduced_and_then_judged():
     assert found.pca is not None
     assert found.significance.n_slow >= 1
     assert found.timescales.n_timescales > 1
-    assert any("principal components: 149 pairs of rows are fewer than 2 per column" in each for each in found.reasons)
+    assert any("principal components: 149 pairs of rows are fewer than 4 per column" in each for each in found.reasons)
 
 
 def test_noise_asks_for_delays_and_for_a_lag_at_which_windows_share_no_row():

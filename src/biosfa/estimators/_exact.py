@@ -12,7 +12,14 @@ from biosfa.estimators._way_back import Joint, WayBack, joint_of
 from biosfa.exceptions import ConditioningWarning, RankDeficiencyWarning
 from biosfa.graphs import Graph
 from biosfa.io import Stream
-from biosfa.kernels.exact import Moments, Rows, dependent_columns, redundant_columns, slow_directions
+from biosfa.kernels.exact import (
+    Moments,
+    Rows,
+    dependent_columns,
+    redundant_columns,
+    slow_directions,
+    why_undetermined,
+)
 from biosfa.signal import begins_with_input
 from biosfa.typing import Arrays, Float64Array, FloatArray, IntArray
 from biosfa.validation import check_count, check_positive, checked_array
@@ -84,8 +91,26 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
     def _features_found(self) -> "Solution":
         solution = self._solved() if self._started else None
         if solution is None or not len(solution.components):
-            raise AttributeError("there are no features yet: there were too few samples, or their rank is too low")
+            raise AttributeError(f"there are no features yet: {self.why_no_features()}")
         return solution
+
+    def why_no_features(self) -> str | None:
+        """Return why there are no features, and what to do; None if there are some."""
+        if not self._started or self._moments.n_pairs == 0:
+            return "there are too few samples: no two of them make a pair. Give more rows, with fewer gaps"
+        solution = self._solved()
+        if len(solution.components):
+            return None
+        if solution.rank < (self.n_components or 1):
+            return (
+                f"n_components={self.n_components or 1} exceeds the rank {solution.rank} of the (expanded) input: ask "
+                "for fewer components, or give more varied samples"
+            )
+        return self._why_undetermined(self._moments.n_pairs, solution.rank)
+
+    def _why_undetermined(self, n_pairs: int, rank: int) -> str | None:
+        why = why_undetermined(n_pairs, rank) if self.ridge == 0.0 else None  # noise changes in every pair
+        return None if why is None else f"{why}, or use ridge=1e-3 (--ridge 1e-3)"
 
     def _solved(self) -> "Solution":
         """Return the solution for the present moments, which is computed once per change.
@@ -114,7 +139,7 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
         np.fill_diagonal(C_dot, np.diag(C_dot) + 2.0 * noise)  # the difference of white noise has twice its variance
         wanted = self._fixed["n_components"]
         found = slow_directions(C_xx, C_dot, n_components=wanted, rounding=moments.rounding)
-        enough = 0 < (wanted or 1) <= found.rank
+        enough = 0 < (wanted or 1) <= found.rank and not self._why_undetermined(moments.n_pairs, found.rank)
         kept = len(found.directions) if enough else 0
         redundant = redundant_columns(C_xx, found.rank)
         solution = Solution.of(moments, found.directions[:kept], found.delta_values[:kept], found.rank, redundant)
@@ -122,12 +147,10 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
 
     def _check_features(self, *, stacklevel: int) -> None:
         """Raise ValueError if there are fewer features than asked for; warn of the rank and the condition."""
+        why = self.why_no_features()
+        if why is not None:
+            raise ValueError(why)
         solution = self._solved()
-        if not len(solution.components):
-            raise ValueError(
-                f"n_components={self.n_components or 1} exceeds the rank {solution.rank} of the (expanded) input: "
-                "ask for fewer components, or give more varied samples"
-            )
         self._warn_of_rank(solution, stacklevel + 1)
         self._warn_of_condition(solution, stacklevel + 1)
 
@@ -168,6 +191,9 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
         self._start(samples, np.arange(len(samples)) == 0, weights=graph.sample_weight)
         self._moments = graph.moments(self._expanded(samples), len(samples), self._signal.n_features_out)
         self._check_weights()
+        why = self._why_undetermined(graph.n_independent(), self._solved().rank)
+        if why is not None:
+            raise ValueError(why)
         self._check_features(stacklevel=stacklevel + 1)
 
     def _expanded(self, samples: FloatArray) -> Rows:

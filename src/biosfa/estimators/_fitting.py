@@ -19,6 +19,7 @@ from biosfa.kernels.exact import Moments, Waiting, accumulate_samples_at, comple
 from biosfa.signal import Reduction
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray
 from biosfa.validation import check_positive, check_samples, checked_array, checked_weights, unchanged_on_error
+from biosfa.wording import counted
 
 if TYPE_CHECKING:
     from biosfa.estimators._base import SlowFeatureEstimator
@@ -410,6 +411,18 @@ def input_names(estimator: BaseEstimator) -> list[str]:
     """Return the names of the input columns: x0, x1, … if they have no names."""
     names = getattr(estimator, "feature_names_in_", None)
     return [f"x{i}" for i in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
+
+
+def check_pairs_per_feature(n_pairs: int, n_components: int) -> None:
+    """Raise ValueError if a network has learned from fewer pairs of samples than it has features.
+
+    A mixture of its outputs then changes in no pair, so that its slowness is 0.
+    """
+    if n_pairs < n_components:
+        raise ValueError(
+            f"{counted(n_pairs, 'usable pair')} of consecutive samples cannot determine n_components={n_components} "
+            "features: give more rows with fewer gaps, or ask for fewer components"
+        )
 
 
 def has_started(estimator: "SlowFeatureEstimator") -> bool:

@@ -124,6 +124,12 @@ class GraphSFA(ExactEstimator):
             If columns are constant or linear combinations of others.
         ConditioningWarning
             If columns are so close to linear dependence that the features lose most of their digits.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer independent pairs of samples than dimensions in which the (expanded) samples vary, and
+            ``ridge`` is 0. Some features would then be the same in all pairs, whatever the samples are.
         """
         with unchanged_on_error(self):
             self._check_parameters()

@@ -22,7 +22,7 @@ class LocalSFA(NetworkEstimator):
         ΔW_ij = −2η(ẏ_i x̃̇_j − δ_i y_i x̃_j) + 2ηθ_i(W_ij − y_i f_j),    f = Wᵀy.
 
     The first term of ΔW makes the outputs slow. The second term keeps them apart and of unit power. The change of a
-    synapse depends on its own weight, on its two neurons, and on one sum per layer that divides all changes. Feedback f
+    synapse depends on its own weight, on its two neurons, and on sums over a layer that divide all changes. Feedback f
     is assumed to arrive through reciprocal synapses of equal weight. Each output neuron knows its slowness δ from
     averages of its own activity, and chooses its rates η and θ from them. The features are read from slow copies of the
     weights. Memory is O(m²), or O(mr) with r interneurons. It does not grow with the stream.

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from biosfa.episodes import episode_starts, rows_of
 from biosfa.estimators._base import SlowFeatureEstimator
-from biosfa.estimators._fitting import Episodes
+from biosfa.estimators._fitting import Episodes, check_pairs_per_feature
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
 from biosfa.estimators._way_back import Joint, WayBack, joint_of
 from biosfa.exceptions import DivergenceError
@@ -23,16 +23,19 @@ from biosfa.learning import (
     LearningRate,
     Network,
     Pairs,
+    Passes,
     Recorder,
     Steps,
     Watch,
     check_learning_rate,
     look,
     pairs_kept,
+    pairs_needed,
 )
 from biosfa.signal import Plan, begins_with_input
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.validation import FLOATS, check_choice, check_count, check_positive, check_samples, unchanged_on_error
+from biosfa.wording import counted
 
 SHORTEST_WINDOW = 10  # smallest number of samples over which an average is useful
 
@@ -96,14 +99,15 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self.n_updates_ == 0:
             raise ValueError(f"all episodes of X are too short: an update needs {self.n_delays + 1} rows")
+        n_pairs = self.n_updates_ // self.n_epochs
+        self._gauge.passes = Passes(self.n_updates_, n_pairs)
+        if not self._outputs_may_be_silent():
+            check_pairs_per_feature(n_pairs, self.n_components)
         found = int(np.isfinite(self.delta_values_).sum())
-        silence = found == 0 and self._network.input_has_varied()  # at the end of the stream: watch() reports it
+        # at the end of the stream: watch() reports it
+        silence = found == 0 and self._network.input_has_varied() and self._gauge.is_silent(self._signal.expand)
         if found < self.n_components and not (silence or self._outputs_may_be_silent()):
-            raise ValueError(
-                f"n_components={self.n_components} exceeds the rank of the (expanded) input: the outputs vary in only "
-                f"{found} dimensions after {self.n_samples_seen_} samples. Ask for fewer components, or give more "
-                "varied samples"
-            )
+            raise ValueError(self._why_too_few(found))
         slow = np.zeros(len(self.mean_), np.bool_)
         if self.center and not silence:
             recent = self._gauge.expanded(self._signal.expand)  # minus the mean of the stream
@@ -113,6 +117,21 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
             slow = as_slow_as_ramps(variance, change, n_rows)
         warn_of_give_aways(counters, self.expanded_feature_names()[slow], stacklevel=7)
         super()._finish(position, episodes, counters)
+
+    def _why_too_few(self, found: int) -> str:
+        """Return why fewer features than asked for were found, and what to do."""
+        n_pairs, rank = len(self._gauge.different_pairs()), self._gauge.rank(self._signal.expand)
+        if rank < self.n_components:
+            return (
+                f"n_components={self.n_components} exceeds the rank of the recent (expanded) samples: "
+                f"{counted(n_pairs, 'pair')} of them vary in only {counted(rank, 'dimension')}. Ask for fewer "
+                "components, or give more varied samples"
+            )
+        return (
+            f"the network has learned only {counted(found, 'feature')} of n_components={self.n_components}, although "
+            f"{counted(n_pairs, 'recent pair')} of samples vary in {counted(rank, 'dimension')}: give more samples "
+            "with fewer gaps, or use SFA (--solver exact)"
+        )
 
     def partial_fit(
         self,
@@ -327,7 +346,8 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
     def _use(self, network: Network, dtype: DTypeLike) -> None:
         """Learn with this network, from samples of this dtype."""
         self._network = network
-        pairs = Pairs(network.k, self._n_columns(), network.n_streams, dtype, network.mode.window)
+        needed = pairs_needed(network.n_features)
+        pairs = Pairs(network.k, self._n_columns(), network.n_streams, dtype, network.mode.window, needed)
         self._gauge = Gauge(network, pairs)
 
     def _joint(self) -> Joint:
@@ -419,6 +439,7 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
             "n_streams": network.n_streams,
             "dtype": network.dtype.name,
             "relative": network.mode.relative,
+            "passes": list(self._gauge.passes),
         }
 
     def _arrays(self) -> Arrays:
@@ -434,6 +455,10 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         network.restore(_with_prefix("network", arrays), int(scalars["n_samples"]), int(scalars["n_updates"]))
         self._use(network, _precision(arrays["gauge.last"].dtype))
         self._gauge.restore(_with_prefix("gauge", arrays))
+        passes = Passes(*scalars.get("passes", (0, 0)))  # files of 0.2 have none
+        if not all(type(count) is int and 0 <= count <= network.n_updates for count in passes):
+            raise ValueError(f"its passes {passes} are not numbers of updates")
+        self._gauge.passes = passes
         self._apply_parameters(n_streams)
 
 

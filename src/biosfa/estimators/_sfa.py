@@ -207,6 +207,9 @@ class SFA(ExactEstimator):
 
         Raises
         ------
+        ValueError
+            If there are fewer pairs of samples than dimensions in which the (expanded) samples vary, and ``ridge`` is
+            0. Some features would then change in no pair, whatever the signal is.
         MemoryError
             If the matrices do not fit into memory. The message says how large they are.
         """

@@ -5,6 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from biosfa.kernels.exact import Moments, Rows, accumulate_groups, accumulate_pairs, accumulate_samples
 from biosfa.typing import Arrays, BoolArray, Float64Array, IntArray
@@ -115,6 +117,17 @@ class Graph:
         weight = None if self.sample_weight is None else self.sample_weight[kept]
         groups = None if self.groups is None else number[self.groups[kept]]
         return type(self)(number[self.edges[both]], weights, groups=groups, sample_weight=weight)
+
+    def n_independent(self) -> int:
+        """Return the number of pairs of which none follows from others: paired samples less the parts of the graph."""
+        n_nodes = 1 + int(self.edges.max() if self.groups is None else self.groups.max())
+        sizes = np.ones(n_nodes, np.int64) if self.groups is None else np.bincount(self.groups)
+        counts = (sizes[self.edges] > 0).all(axis=1)
+        edges = self.edges[counts if self.weights is None else counts & (self.weights > 0.0)]
+        connected = coo_array((np.ones(len(edges)), edges.T), shape=(n_nodes, n_nodes))
+        part = connected_components(connected, directed=False)[1]
+        paired = np.unique(edges)
+        return int(sizes[paired].sum()) - len(np.unique(part[paired]))
 
     def moments(self, rows: Rows, n_samples: int, n_features: int) -> Moments:
         """Return the moments of samples, which ``rows`` returns by their numbers."""

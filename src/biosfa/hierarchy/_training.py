@@ -9,7 +9,7 @@ import numpy as np
 from biosfa.episodes import episode_starts
 from biosfa.hierarchy._layers import Learner
 from biosfa.hierarchy._modules import FrameSource, Step, chunks
-from biosfa.kernels.exact import Moments, principal_axes, slow_directions
+from biosfa.kernels.exact import Moments, check_determined, principal_axes, slow_directions
 from biosfa.learning import Recorder
 from biosfa.typing import Advance, Arrays, Float64Array, FloatArray, IntArray
 from biosfa.validation import checked_array
@@ -114,6 +114,7 @@ def train_exact(source: FrameSource, k: int, lengths: list[int], *, clip: float,
             f"{k} features were asked for, but the modules' input varies in only {solution.rank} dimensions: ask for "
             "fewer features, or give more varied frames"
         )
+    check_determined(moments.n_pairs, solution.rank)
     total = solution.delta_values.sum()
     return Trained(
         Step(moments.mean, solution.directions, clip),

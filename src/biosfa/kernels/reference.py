@@ -452,7 +452,8 @@ def learn_fast_local(
                 outputs_of.DECAY_MAX,
             )
             eta, theta = 1 / (outputs_of.FIRST_RATE * m + decay * t), outputs_of.HOMEOSTASIS * delta
-            rate = 2 * eta / (1 + outputs_of.DIVISION * eta * max(u_dot @ x_dot, 0.0))
+            divisor = 1 + outputs_of.DIVISION * eta * max(u_dot @ x_dot, 0.0)
+            rate = 2 * eta / np.maximum(divisor, outputs_of.STEADINESS * eta * abs(u @ x_dot))
             home = 2 * eta * theta / (1 + outputs_of.DIVISION * eta * theta * (Y[i] @ Y[i]))
             f, f_guards = W[:k].T @ Y[i, :k], W.T @ Y[i]
             feedback = np.stack([f if j < k else f_guards for j in range(K)])

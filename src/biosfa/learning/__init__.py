@@ -2,12 +2,12 @@
 
 from biosfa.learning._events import next_event
 from biosfa.learning._fast_local_network import FastLocalNetwork
-from biosfa.learning._gauge import Gauge, Steps
+from biosfa.learning._gauge import Gauge, Passes, Steps
 from biosfa.learning._input_layer import layer_size
 from biosfa.learning._local_network import LocalNetwork
 from biosfa.learning._natural_network import NaturalNetwork
 from biosfa.learning._network import Network
-from biosfa.learning._pairs import Pairs, pairs_kept
+from biosfa.learning._pairs import Pairs, pairs_kept, pairs_needed
 from biosfa.learning._rates import NONNEGATIVE_TAU, AutomaticRates, GivenRates, KernelRates, RowRates, SettledRates
 from biosfa.learning._readout import read_out, solve_readout
 from biosfa.learning._recorder import Recorder, log_spaced
@@ -40,6 +40,7 @@ __all__ = [
     "NaturalNetwork",
     "Network",
     "Pairs",
+    "Passes",
     "Recorder",
     "RowRates",
     "Schedule",
@@ -54,6 +55,7 @@ __all__ = [
     "look",
     "next_event",
     "pairs_kept",
+    "pairs_needed",
     "rates",
     "read_out",
     "solve_readout",

@@ -19,7 +19,7 @@ from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # Two outputs may be copies of each other but for a small difference, about which the averages say nothing: they belong
 # to weights that have moved since. Directions with less than this share of the largest eigenvalue of the correlations
-# of the outputs are not read out.
+# of the outputs say nothing about slowness.
 LEAST_SHARE = 0.01
 
 # Guards are read out only if the sum of the slowness values then is smaller by this factor: their weights fluctuate
@@ -34,6 +34,8 @@ TINY = 1e-300  # in place of 0, by which nothing can be divided
 
 class FastLocalNetwork(SettledNetwork):
     """A network with local rules that learns as fast as the natural gradient; see :mod:`biosfa.kernels.fast_local`."""
+
+    learns_whiteness = False
 
     def __init__(
         self,
@@ -74,9 +76,31 @@ class FastLocalNetwork(SettledNetwork):
         size = np.sqrt(np.maximum(np.diag(averaged), np.diag(present)))
         moved = np.abs(averaged - present) > STALE * np.outer(size, size)
         together = self._read((np.arange(len(moved)) < k) | ~moved.any(axis=1))
-        incomplete = bool(np.isnan(alone.delta_values).any())  # some outputs are copies of others
-        slower = together.delta_values.sum() < CLEARLY_SLOWER * alone.delta_values.sum()
-        return together if incomplete or slower else alone
+        if not np.isnan(alone.delta_values).any():
+            slower = together.delta_values.sum() < CLEARLY_SLOWER * alone.delta_values.sum()
+            return together if slower else alone
+        copies = bool(np.isnan(together.delta_values).any())  # of one another, as the outputs are
+        return self._completed(alone) if copies else together
+
+    def _completed(self, readout: Readout) -> Readout:
+        """Return a readout with directions in place of features that the averages say nothing about.
+
+        Each is the part of an output that is not correlated with the features before, if the input varies along it.
+        Its slowness stays unknown: it is measured on pairs of samples.
+        """
+        found = int(np.isfinite(readout.delta_values).sum())
+        if found in (0, self.k):
+            return readout
+        components = np.zeros((self.k, self.n_features))  # uncorrelated and of unit variance
+        used = 0
+        for candidate in [*readout.components[:found], *self.state.W_slow[:, : self.n_features]]:
+            both = np.concatenate([components[:used], candidate[None].astype(np.float64)])
+            apart = both[-1] - self.layer.covariance_along(both)[-1, :-1] @ components[:used]
+            variance = self.layer.variance_along(apart)
+            if used < self.k and variance > 0.0:
+                components[used] = apart / np.sqrt(variance)
+                used += 1
+        return readout._replace(components=components)
 
     def _read(self, chosen: BoolArray) -> Readout:
         """Return the features within some of the outputs and guards."""

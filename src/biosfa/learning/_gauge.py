@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from biosfa.kernels.exact import slow_directions
 from biosfa.kernels.local import is_nonnegative
 from biosfa.learning._events import next_event
 from biosfa.learning._network import Network
@@ -49,6 +50,13 @@ class Steps(NamedTuple):
         return Steps(self.x[rows], self.starts[rows], self.rates.part(rows), partial(_from, self.unexpanded, begin))
 
 
+class Passes(NamedTuple):
+    """The first updates of a stream, if they come from several passes over the same samples."""
+
+    n_updates: int
+    length: int  # updates of one pass
+
+
 def _from(rows: Rows, begin: int, steps: int | IntArray) -> FloatArray:
     return rows(begin + steps)
 
@@ -70,6 +78,7 @@ class Gauge:
         # weights, the older ones first; in float64, because those of tiny samples do not fit into float32
         self._earlier = np.zeros((2, network.k, network.n_features))
         self._due = self._next_event()
+        self.passes = Passes(0, 0)
         self._read: tuple[int, Reading] | None = None  # the last measurement, and its number of samples
 
     def __getstate__(self) -> dict[str, Any]:
@@ -129,6 +138,25 @@ class Gauge:
         if len(currents) and not moments.D.any():  # silence says nothing about slowness, nor against the weights
             return Reading(as_they_are(W), float("nan"))
         return Reading(read_out(network.k, moments, W), constraint_error(moments, network))
+
+    def is_silent(self, expand: Expand) -> bool:
+        """Return whether the recent samples do not change."""
+        before, after = np.split(self.expanded(expand), 2)
+        return bool((before == after).all())
+
+    def rank(self, expand: Expand) -> int:
+        """Return the number of dimensions in which the recent pairs of samples vary."""
+        X = self.expanded(expand)
+        X -= X[0]  # exact: a constant column has no variance then
+        moments = PairMoments.of(X - X.mean(axis=0))
+        return slow_directions(moments.S, moments.D, n_components=1).rank
+
+    def different_pairs(self) -> IntArray:
+        """Return which of the recent pairs to keep, so that none is the same pair of another pass."""
+        numbers = self.pairs.numbers(self.network.n_updates)
+        again = numbers <= self.passes.n_updates
+        numbers[again] = numbers[again] % max(1, self.passes.length) - self.passes.length  # apart from later numbers
+        return np.sort(np.unique(numbers, return_index=True)[1])
 
     def earlier_weights(self) -> FloatArray | None:
         """Return the weights of between a quarter and a half of the stream ago; None if the stream is too short."""

@@ -7,13 +7,16 @@ from numpy.typing import DTypeLike
 
 from biosfa.exceptions import ConditioningWarning
 from biosfa.kernels.exact import reciprocal
-from biosfa.kernels.input_layer import InterneuronState, LateralState, interneurons, lateral
+from biosfa.kernels.input_layer import PRIVATE_NOISE, InterneuronState, LateralState, interneurons, lateral
 from biosfa.kernels.local import Mode, centre
 from biosfa.learning._units import Units
 from biosfa.typing import Arrays, Float64Array, FloatArray
 
 # Beyond this number of columns, "auto" takes so many interneurons in place of m² lateral synapses.
 LATERAL_COLUMNS, INTERNEURONS = 512, 64
+
+# Variance that is not the input's: so many times that of the private noise of the input neurons.
+NOISES = 10.0
 
 RESTLESS = (
     f"the columns are so close to linear dependence that the fast dynamics do not come to rest within "
@@ -110,6 +113,12 @@ class InputLayer:
             state.trace[:] *= ratio[:, None]
             interneurons.refresh(state)
         return ratio
+
+    def variance_along(self, direction: Float64Array) -> float:
+        """Return the variance of the input along a direction; 0 if it is private noise, or the initial L."""
+        variance = float(self.covariance_along(direction[None])[0, 0])
+        noise = float(self.state.prior[0]) + NOISES * PRIVATE_NOISE**2
+        return variance if variance > noise * float(direction @ direction) else 0.0
 
     def covariance_along(self, directions: FloatArray) -> Float64Array:
         """Return the covariance of the input along directions in the layer's units, as the layer knows it."""

@@ -23,6 +23,7 @@ PIECE_BYTES = 2**20
 class NaturalNetwork(Network):
     """Bio-SFA on whitened input; see :mod:`biosfa.kernels.natural`."""
 
+    learns_whiteness = False
     advice = "Give more samples, set forget if the stream changes, and look for outliers"
 
     def __init__(

@@ -18,6 +18,7 @@ from biosfa.validation import checked_array
 class Network(ABC):
     """A network with k outputs and m inputs that learns from P parallel streams."""
 
+    learns_whiteness = True  # whether its outputs become white by learning; otherwise the readout makes them white
     state: State | NaturalState | OutputState
     mode: Mode
     rates: Rates

@@ -15,7 +15,10 @@ from biosfa.typing import Arrays, BoolArray, FloatArray, IntArray
 # VALUES values because there are many columns, but never fewer than PAIRS_PER_OUTPUT per output.
 PAIRS, VALUES = 2048, 2**21
 PAIRS_PER_OUTPUT = 40
-FEWEST = 128  # pairs to measure on, if the store has that many
+
+# Pairs that are needed to judge a network, for all columns and per column after the expansion. 300 pairs give slowness
+# to 8%, which is less than what watch() warns of. Exact SFA of half of the pairs needs more pairs than columns.
+FEWEST, FEWEST_PER_COLUMN = 300, 4
 
 # Pairs come from the last third of the stream: all of them are replaced while the stream grows by this factor.
 GROWTH = 1.5
@@ -26,6 +29,11 @@ Rows = Callable[[int | IntArray], FloatArray]  # returns the samples of one step
 def pairs_kept(n_outputs: int, n_columns: int) -> int:
     """Return the number of pairs to store; ``n_columns`` is the number of columns before the expansion."""
     return max(min(PAIRS, VALUES // n_columns), PAIRS_PER_OUTPUT * n_outputs)
+
+
+def pairs_needed(n_expanded: int) -> int:
+    """Return the number of pairs that are needed to judge a network of so many columns after the expansion."""
+    return max(FEWEST, FEWEST_PER_COLUMN * n_expanded)
 
 
 @dataclass(frozen=True)
@@ -108,10 +116,15 @@ class Pairs:
         Precision of the samples.
     window : float
         Number of recent updates that count.
+    fewest : int
+        Number of pairs to measure on, if the store has that many.
     """
 
-    def __init__(self, n_outputs: int, n_columns: int, n_streams: int, dtype: DTypeLike, window: float) -> None:
+    def __init__(
+        self, n_outputs: int, n_columns: int, n_streams: int, dtype: DTypeLike, window: float, fewest: int
+    ) -> None:
         size = pairs_kept(n_outputs, n_columns)
+        self.fewest = min(fewest, size)
         self._sampling = Sampling(size, window * n_streams)
         self._kept = np.zeros((2, size, n_columns), dtype)  # x_{t−1} and x_t
         self._last = np.zeros((n_streams, n_columns), dtype)  # the last sample of each stream
@@ -123,12 +136,20 @@ class Pairs:
 
         The pairs are those of the last third of ``n_updates`` updates, or some more if the stream is short.
         """
+        slots = self._recent(n_updates) % self._kept.shape[1]
+        return self._kept[:, slots].reshape(2 * len(slots), self._kept.shape[2])
+
+    def numbers(self, n_updates: int) -> IntArray:
+        """Return the numbers of the recent pairs in the stream, from 1."""
+        return np.array([self._sampling.chosen(int(i)) for i in self._recent(n_updates)], dtype=np.int64)
+
+    def _recent(self, n_updates: int) -> IntArray:
+        """Return which of all pairs that were ever stored are the recent ones."""
         size, n_pairs = self._kept.shape[1], n_updates * len(self._last)
         third = int(min(n_pairs, self._sampling.window) / 3)
         in_third = self._n_kept - self._sampling.count(n_pairs - third)
-        number = min(max(in_third, FEWEST), size, self._n_kept)
-        slots = np.arange(self._n_kept - number, self._n_kept) % size
-        return self._kept[:, slots].reshape(2 * number, self._kept.shape[2])
+        number = min(max(in_third, self.fewest), size, self._n_kept)
+        return np.arange(self._n_kept - number, self._n_kept)
 
     def take(self, rows: Rows, starts: BoolArray, n_updates: int) -> None:
         """Store the chosen pairs among samples that were learned.

@@ -19,6 +19,10 @@ FAR_FROM_WHITE = 0.3
 FASTER_THAN_EXACT = 0.1
 STILL_CHANGING = 0.15
 
+# A network is not said to be still changing, or not to have converged because its recent features are not white, if
+# exact SFA finds nothing that is slower by more than this even in the pairs that it is fitted to.
+CLOSE_TO_EXACT = 0.02
+
 # Smallest number of samples per column with which a network can converge.
 FEWEST_PER_COLUMN = 3
 
@@ -38,6 +42,8 @@ class Watch:
         Number of samples seen so far.
     n_updates : int
         Number of updates so far.
+    n_pairs : int
+        Number of different pairs of consecutive samples that the measurements use.
     delta_values : array of shape (n_components,)
         Slowness δ of the features. NaN for features that cannot be measured, because recent samples vary in too few
         dimensions.
@@ -45,8 +51,8 @@ class Watch:
         How far the outputs are from white: ‖⟨yyᵀ⟩ − I‖²/k. 0 means white. NaN for outputs that cannot be negative.
     excess : float
         How much faster the features are than those of exact SFA on the same pairs. 0.2 means that the sum of their δ
-        values is 20% larger. NaN for more than 512 columns, for fewer than 3 samples per column, or if a feature cannot
-        be measured.
+        values is 20% larger. NaN for more than 512 columns, for too few samples or pairs, or if a feature cannot be
+        measured.
     change : float
         How much faster the features were with the weights that the network had between a quarter and a half of the
         stream ago, measured in the same way. NaN if the stream is short, or if a feature cannot be measured.
@@ -68,6 +74,7 @@ class Watch:
 
     n_samples: int
     n_updates: int
+    n_pairs: int
     delta_values: Float64Array
     constraint_error: float
     excess: float
@@ -79,28 +86,53 @@ class Watch:
 def look(gauge: Gauge, expand: Expand) -> Watch:
     """Return the report on a network."""
     network, reading = gauge.network, gauge.read(expand)
-    X = gauge.expanded(expand)
+    X, different = gauge.expanded(expand), gauge.different_pairs()
+    X = X[np.concatenate([different, len(X) // 2 + different])]
     now = _slowness(reading.readout.components, X)
     earlier, n_columns = gauge.earlier_weights(), network.n_features
     linear = not is_nonnegative(network.mode.rule)  # otherwise there may be more outputs than dimensions
     measured = int(np.isfinite(reading.readout.delta_values).sum())
     complete = linear and measured == network.k
     change = _relative(_slowness(earlier, X), now) if complete and earlier is not None else math.nan
-    enough = network.n_samples * network.n_streams >= FEWEST_PER_COLUMN * n_columns
-    solvable = complete and enough and n_columns <= SOLVABLE_COLUMNS
-    excess = _excess(X, reading.readout.components) if solvable else math.nan
+    n_samples = network.n_samples * network.n_streams
+    shortage = _shortage(n_samples, len(different), gauge.pairs.fewest, n_columns)
+    solvable = complete and shortage is None and n_columns <= SOLVABLE_COLUMNS
+    W = reading.readout.components
+    above_fitted = _above_fitted(X, W) if solvable else math.nan
+    excess = _excess(above_fitted, X, W) if solvable else math.nan
     return Watch(
         n_samples=network.n_samples,
         n_updates=network.n_updates,
+        n_pairs=len(different),
         delta_values=reading.readout.delta_values,
         constraint_error=reading.constraint_error,
         excess=excess,
         change=change,
         learning_rate=network.effective_rate(),
-        warning=_warning(network, reading.constraint_error, excess, change, enough=enough)
-        if complete or not linear or not enough
-        else _warning_of_few_dimensions(network, measured),
+        warning=_warning_of_few_dimensions(network, measured)
+        if linear and not complete and shortage is None
+        else _warning(
+            network,
+            reading.constraint_error,
+            excess,
+            change,
+            shortage=shortage if linear else None,
+            close=above_fitted <= CLOSE_TO_EXACT,
+        ),
     )
+
+
+def _shortage(n_samples: int, n_pairs: int, needed: int, n_columns: int) -> str | None:
+    """Return a sentence that says that a network cannot be judged yet, or None if it can."""
+    columns = counted(n_columns, "column")
+    if n_samples < FEWEST_PER_COLUMN * n_columns:
+        return f"there are too few samples, {n_samples:,}, for a network of {columns} to converge"
+    if n_pairs < needed:
+        return (
+            f"there are too few pairs of consecutive samples to judge whether the network has converged: {n_pairs:,}, "
+            f"and about {needed:,} are needed for {columns}"
+        )
+    return None
 
 
 def _warning_of_few_dimensions(network: Network, measured: int) -> str:
@@ -115,25 +147,24 @@ def _warning_of_few_dimensions(network: Network, measured: int) -> str:
     )
 
 
-def _warning(network: Network, constraint_error: float, excess: float, change: float, *, enough: bool) -> str | None:
+def _warning(
+    network: Network, constraint_error: float, excess: float, change: float, *, shortage: str | None, close: bool
+) -> str | None:
     strain = network.strain()
     if strain > 1.0:
         return (
             f"2η‖x‖² is {strain:.2g} for the largest sample so far, and the explicit step is unstable beyond 2: use a "
             'smaller learning_rate, or step="normalized"'
         )
-    if not enough:
-        return (
-            f"there are too few samples, {network.n_samples:,}, for a network of "
-            f"{counted(network.n_features, 'column')} to converge. {network.advice}"
-        )
-    if constraint_error > FAR_FROM_WHITE:
+    if shortage is not None:
+        return f"{shortage}. Give more samples, or use SFA (--solver exact), which does not have to converge"
+    if constraint_error > FAR_FROM_WHITE and (network.learns_whiteness or not close):
         found = f"the outputs are far from white (constraint error {constraint_error:.2g})"
     elif excess > FASTER_THAN_EXACT:
         found = (
             f"exact SFA finds slower features in recent samples (the sum of δ of this network is {excess:.0%} larger)"
         )
-    elif change > STILL_CHANGING:
+    elif change > STILL_CHANGING and not close:
         found = f"the features are still becoming slower (the sum of δ was {change:.0%} larger with earlier weights)"
     else:
         return None
@@ -149,7 +180,12 @@ def _slowness(W: FloatArray, X: Float64Array) -> float:
     return float(np.nan_to_num(solve_readout(len(W), moments, W.dtype).delta_values, nan=np.inf).sum())
 
 
-def _excess(X: Float64Array, W: FloatArray) -> float:
+def _above_fitted(X: Float64Array, W: FloatArray) -> float:
+    """Return how much faster the features in the span of W are than those of exact SFA of the same pairs."""
+    return _relative(_slowness(W, X), _slowness(_exact(X, len(W)), X))
+
+
+def _excess(above_fitted: float, X: Float64Array, W: FloatArray) -> float:
     """Return how much faster the features in the span of W are than those of exact SFA, on pairs of samples.
 
     On the pairs that it is fitted to, exact SFA has a slowness that is too small by b. Fitted to half of the pairs, its
@@ -159,10 +195,9 @@ def _excess(X: Float64Array, W: FloatArray) -> float:
     k, n_pairs = len(W), len(X) // 2
     in_second = np.tile(np.arange(n_pairs) >= n_pairs // 2, 2)
     halves = X[~in_second], X[in_second]
-    fitted = _relative(_slowness(W, X), _slowness(_exact(X, k), X))
     own = sum(_slowness(W, half) for half in halves)
     other = sum(_slowness(_exact(a, k), b) for a, b in (halves, halves[::-1]))
-    return float((1.0 + fitted) ** (2 / 3) * (1.0 + _relative(own, other)) ** (1 / 3) - 1.0)
+    return float((1.0 + above_fitted) ** (2 / 3) * (1.0 + _relative(own, other)) ** (1 / 3) - 1.0)
 
 
 def _exact(X: Float64Array, k: int) -> Float64Array:

@@ -13,7 +13,6 @@ from biosfa.kernels.exact import Moments, principal_axes
 from biosfa.monitoring._charts import Charts, previous_rows
 from biosfa.signal import SignalPath
 from biosfa.typing import BoolArray, Float64Array
-from biosfa.wording import counted
 
 Part = TypeVar("Part")
 
@@ -127,16 +126,15 @@ class SlowFeatures:
 
 
 def check_enough(sfa: SFA) -> None:
-    """Raise ValueError if a model has learned from so few rows that the covariance is singular."""
-    n = sfa.n_samples_seen_ if has_started(sfa) else 0
-    if n and hasattr(sfa, "components_"):  # otherwise no row follows another
-        m = sfa.components_.shape[1]
-        if n > m:
-            return
-        few = f"{n} rows are too few for {m} columns and delays"
-    else:
-        few = f"{counted(n, 'row')} of which none follows another are too few"
-    raise ValueError(f"{few}: the covariance is singular. Give more rows, or fewer columns or delays")
+    """Raise ValueError if a model has learned from too few rows, or too few pairs of rows."""
+    if has_started(sfa) and sfa.n_samples_seen_ <= len(sfa.mean_):
+        raise ValueError(
+            f"{sfa.n_samples_seen_} rows are too few for {len(sfa.mean_)} columns and delays: the covariance is "
+            "singular. Give more rows, or fewer columns or delays"
+        )
+    why = sfa.why_no_features()
+    if why is not None:
+        raise ValueError(why)
 
 
 def of_model(model: SlowFeatureEstimator, slow_share: float) -> Detector:

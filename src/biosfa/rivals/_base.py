@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils import check_random_state
 
 from biosfa.episodes import rows_of
-from biosfa.estimators import Episodes, SlowFeatureEstimator
+from biosfa.estimators import Episodes, SlowFeatureEstimator, check_pairs_per_feature
 from biosfa.io import Position, Stream
 from biosfa.kernels.finite import is_moderate
 from biosfa.learning import LearningRate, Schedule, check_learning_rate, rates, read_out, solve_readout
@@ -189,6 +189,7 @@ class OnlineRival(SlowFeatureEstimator):
     def _finish(self, position: Position, episodes: Episodes, counters: list[str]) -> None:
         if self._n_updates == 0:
             raise ValueError(f"all episodes of X are too short: an update needs {self.n_delays + 1} rows")
+        check_pairs_per_feature(self._n_updates // self.n_epochs, self.n_components)
         super()._finish(position, episodes, counters)
 
     def _least_state(self, n_features: int, n_streams: int) -> int:

@@ -16,7 +16,7 @@ from biosfa.typing import BoolArray, FloatArray
 from biosfa.wording import listed
 
 DEFAULT_LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-PAIRS_PER_LAG = 20  # that a default lag needs
+PAIRS_PER_LAG, PAIRS_PER_FEATURE = 20, 2  # that a default lag needs
 FIRST_ROWS = 4  # of a block, or up to twice as many; blocks are joined in pairs as the signal gets longer
 MOST_BLOCKS = 128
 FEWEST_BLOCKS = 20  # folds and intervals need them
@@ -94,7 +94,9 @@ def blocks_of(
     blocks = builder.blocks
     blocks.n_skipped = signal.n_skipped
     if given is None and blocks.sums:
-        enough = blocks.total.n_pairs >= PAIRS_PER_LAG * np.array(lags)
+        enough = blocks.total.n_pairs >= np.maximum(
+            PAIRS_PER_LAG * np.array(lags), PAIRS_PER_FEATURE * signal.n_features
+        )
         kept = [number for number, lag in enumerate(lags) if number == 0 or lag == also or enough[number]]
         blocks = blocks.at(kept)
     _check(signal, blocks, builder.episodes)

@@ -174,7 +174,7 @@ def choose(
     why_expansion = f"{str(expansions[0] or 'no').capitalize()} expansion: no other was compared."
     for each in expansions:
         if each not in (None, search.setting.expansion):
-            why_expansion = expanded(search, each, report(f"{each} expansion"))
+            why_expansion = expanded(search, blocks, each, report(f"{each} expansion"))
     draws = _Draws(stream, max_components, random_state, report("surrogates"))
     setting, lag = search.setting, lag_with(search.setting.n_delays, search.lag)
     real = draws.compared(setting, lag)

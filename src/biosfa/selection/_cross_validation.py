@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.io import Stream
-from biosfa.kernels.exact import LaggedSums, principal_directions
+from biosfa.kernels.exact import LaggedSums, check_determined, principal_directions
 from biosfa.selection._blocks import FIRST_ROWS, Blocks, blocks_of, summed
 from biosfa.selection._signal import Report, Signal, opened
 from biosfa.selection._timescales import checked_lags
@@ -309,7 +309,9 @@ def _scores(
     train, test = train.at([learned]), test.at([measured])
     if basis is not None:
         train, test = train.along(basis), test.along(basis)
-    directions = train.slow_directions(0, max(n_components)).directions
+    found = train.slow_directions(0, max(n_components))
+    check_determined(int(train.n_pairs[0]), found.rank)
+    directions = found.directions
     features = test.along(directions)
     delta = np.diag(features.difference_covariance(0)) / np.diag(features.covariance(0))
     scores = []

@@ -21,7 +21,7 @@ N_FOLDS = 5
 EXPANDED = 20
 COMPONENTS = (50, 20, 10, 5)  # numbers of principal components to try
 WIDEST = 500  # columns for which sums over pairs are kept per block and lag
-ROWS_PER_COLUMN = 2  # with fewer, features of all columns fit noise
+ROWS_PER_COLUMN = 4  # with fewer, features fit noise, and some folds may have too few pairs to learn from
 EPISODES_PER_DELAY = 4  # episodes are at least so many times as long as the delays that are tried, on average
 
 
@@ -163,31 +163,43 @@ def _reduced_case(search: Search, size: int, report: Report) -> Case:
 
 def delayed(search: Search, blocks: Blocks, n_delays: Sequence[int], report: Report) -> str | None:
     """Choose a number of delays, and return the reason; None if none can be tried. ``blocks`` are without delays."""
+    pca = _components(search)
+    n_columns, n_pairs = pca or search.stream.n_features, blocks.total.n_pairs[0]
     longest = sum(blocks.n_rows) / max(1, blocks.n_episodes) / EPISODES_PER_DELAY
-    tried = sorted({number for number in n_delays if 1 < number <= longest})
+    tried = sorted({d for d in n_delays if 1 < d <= longest and ROWS_PER_COLUMN * n_columns * d <= n_pairs})
     if not tried:
         return None
-    pca = _components(search)
-    signal = Signal(search.stream, n_delays=tried[-1], pca=pca)
     lags = tuple(lag_with(number, search.lag) for number in tried)
-    n_columns = pca or search.stream.n_features
-    found = blocks_of(signal, lags, report)
+    found = blocks_of(Signal(search.stream, n_delays=tried[-1], pca=pca), lags, report)
     return search.choose([Case(found, number, pca, None, n_columns) for number in tried], "delays")
 
 
-def expanded(search: Search, expansion: str, report: Report) -> str:
-    """Compare an expansion, of single rows and with the chosen delays if these are few enough; return the reason."""
+def expanded(search: Search, blocks: Blocks, expansion: str, report: Report) -> str:
+    """Compare an expansion, of single rows and with the chosen delays if these are few enough; return the reason.
+
+    ``blocks`` are without the expansion.
+    """
     pca, n_delays = _components(search), search.setting.n_delays
-    cases = [_expanded_case(search, Setting(pca, 1, expansion), report)]
+    settings = [Setting(pca, 1, expansion)]
     if n_delays > 1 and (pca or search.stream.n_features) * n_delays <= EXPANDED:
-        cases.append(_expanded_case(search, Setting(pca, n_delays, expansion), report))
+        settings.append(Setting(pca, n_delays, expansion))
+    n_pairs = int(blocks.total.n_pairs[0])
+    cases = [_expanded_case(search, each, report) for each in settings if _has_enough(search, each, n_pairs)]
+    if not cases:
+        few = f"{counted(n_pairs, 'pair')} of rows are fewer than {ROWS_PER_COLUMN} per column after the expansion"
+        return f"No {expansion} expansion: {few}."
     return search.choose(cases, f"{expansion} expansion")
 
 
+def _has_enough(search: Search, setting: Setting, n_pairs: int) -> bool:
+    """Return whether there are enough rows per column of the expanded signal."""
+    return ROWS_PER_COLUMN * Signal(search.stream, **setting._asdict()).n_features <= n_pairs
+
+
 def _expanded_case(search: Search, setting: Setting, report: Report | None = None) -> Case:
-    signal = Signal(search.stream, n_delays=setting.n_delays, pca=setting.pca, expansion=setting.expansion)
     lag = lag_with(setting.n_delays, search.lag)
-    return Case(blocks_of(signal, (lag,), report), setting.n_delays, setting.pca, setting.expansion, None)
+    blocks = blocks_of(Signal(search.stream, **setting._asdict()), (lag,), report)
+    return Case(blocks, setting.n_delays, setting.pca, setting.expansion, None)
 
 
 def _components(search: Search) -> int | None:

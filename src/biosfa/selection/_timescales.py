@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.exceptions import ShortRecordingWarning
-from biosfa.kernels.exact import LaggedSums
+from biosfa.kernels.exact import LaggedSums, check_determined
 from biosfa.metrics import timescales
 from biosfa.selection._blocks import FEWEST_BLOCKS, FIRST_ROWS, Blocks, blocks_of
 from biosfa.selection._intervals import jackknife
@@ -159,6 +159,7 @@ def _at_lag(
     """Return the correlations λ of the features at one lag, and the ends of their intervals."""
     total = blocks.total.at([number])
     found = total.slow_directions(0, SOLVED)
+    check_determined(int(total.n_pairs[0]), found.rank)
     k = min(n_components, len(found.directions))
     near = [each.at([number]).along(found.directions) for each in blocks.sums]
     whole = total.along(found.directions)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.episodes import episode_starts
-from biosfa.kernels.exact import LaggedSums, accumulate_lagged
+from biosfa.kernels.exact import LaggedSums, accumulate_lagged, check_determined
 from biosfa.validation import check_count
 
 
@@ -50,6 +50,7 @@ def vamp2_score(Y: ArrayLike, lag: int = 1, *, lengths: ArrayLike | None = None)
     accumulate_lagged(sums, samples - samples.mean(axis=0), starts, [lag], samples[:0])
     if sums.n_pairs[0] == 0:
         raise ValueError(f"no two rows of an episode are {lag} rows apart: give a shorter lag, or more rows")
+    check_determined(int(sums.n_pairs[0]), sums.slow_directions(0).rank)
     return score_of(sums)
 
 

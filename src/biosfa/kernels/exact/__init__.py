@@ -1,5 +1,6 @@
 """Exact SFA: moments of a time series or of samples on a graph, and the eigenproblem that is solved from them."""
 
+from biosfa.kernels.exact.determined import check_determined, why_undetermined
 from biosfa.kernels.exact.eigen import (
     PrincipalAxes,
     SlowDirections,
@@ -44,6 +45,7 @@ __all__ = [
     "accumulate_uneven",
     "as_correlations",
     "block_rows",
+    "check_determined",
     "completed",
     "dependent_columns",
     "differences",
@@ -57,4 +59,5 @@ __all__ = [
     "slow_directions_within",
     "slowness_at",
     "to_unit_variance",
+    "why_undetermined",
 ]

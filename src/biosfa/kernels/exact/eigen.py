@@ -56,6 +56,8 @@ def slow_directions(
     tolerance : float, default=0
         Directions with less than this share of the largest variance do not count, whatever the rounding.
     """
+    if not (np.isfinite(C_xx).all() and np.isfinite(C_dot).all()):
+        raise ValueError("the covariances are not finite: the (expanded) samples are too large, or there are no pairs")
     m = len(C_xx)
     scale = to_unit_variance(C_xx)
     correlations = C_xx * scale

@@ -65,6 +65,8 @@ class LaggedSums:
     def covariance(self, number: int) -> Float64Array:
         """Return C₀ for one lag."""
         n = self.n_pairs[number]
+        if n == 0.0:
+            raise ValueError("there are no pairs of samples at this lag: give longer episodes with fewer gaps")
         mean = self.total[number] / (2.0 * n)
         found: Float64Array = (self.plus[number] + self.difference[number]) / (4.0 * n) - np.outer(mean, mean)
         np.fill_diagonal(found, np.maximum(np.diag(found), 0.0))  # a constant column has rounding errors

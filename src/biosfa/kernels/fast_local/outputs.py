@@ -5,7 +5,10 @@
 A dot is the difference to the sample before. The first term is anti-Hebbian on the changes of the two neurons, and
 Hebbian on the neurons themselves. On average it vanishes at slow features, whatever the input layer has learned. The
 second is homeostasis: it keeps the outputs apart and of unit power. f = Wᵀy is feedback by reciprocal synapses.
-g = 1/(1 + 4η_i Σ_j u̇_j x̃̇_j) and g′ = 1/(1 + 4η_iθ_i Σ_l y_l²) are divisive normalisations, by one sum per layer.
+g = 1/max(1 + 4η_i Σ_j u̇_j x̃̇_j, 8η_i |Σ_j u_j x̃̇_j|) and g′ = 1/(1 + 4η_iθ_i Σ_l y_l²) are divisive normalisations, by
+sums over a layer. The first term of ΔW moves the output by −2η_i g ẏ_i Σ_j u_j x̃̇_j, at most a quarter of ẏ_i. Without
+this limit, outputs would grow while L learns a direction that the input did not have before: x̃ then falls much faster
+than u.
 
 There are two populations of outputs: k outputs, and guards. The feedback to the k outputs comes from these alone. The
 feedback to the guards comes from all. So the guards do not disturb the outputs, and find the slowest directions that
@@ -37,6 +40,7 @@ DECAY_MIN, DECAY_MAX = 1e-3, 0.12
 # θ = 4δ: slow features are stable if θ grows faster than δ, see docs/inside/local-and-fast.md.
 HOMEOSTASIS = 4.0
 DIVISION = 4.0  # strength of both divisive normalisations
+STEADINESS = 8.0  # what moves the output by itself counts so much in the first one: 2/8 of ẏ is the most
 
 # Slowness is at most 4, that of an output which changes its sign with every sample. Below the least value, that of a
 # feature which takes a million samples for a turn, an output would stop learning.
@@ -83,9 +87,11 @@ def learn(
         seen = count + row + 1.0
         t = min(seen, window)
         change, power = 0.0, 0.0  # of the input layer, of the outputs
+        push = 0.0  # Σux̃̇
         for j in range(width):
             x_dot[j] = x[j] - x_before[j]
             change += (u[j] - u_before[j]) * x_dot[j]
+            push += u[j] * x_dot[j]
         change = max(change, 0.0)  # early on, L changes so much that the sum may be negative
         for i in range(K):
             total, slow_total = 0.0, 0.0
@@ -124,8 +130,8 @@ def learn(
                 delta, gap = _measure(y[i], y_before[i], s[i], s_before[i], recent, averages[i])
                 patience = inverse_rate(delta, gap, t, m)
                 theta = HOMEOSTASIS * delta
-                # 2ηg = 2/(1/η + 4Σu̇x̃̇), and 2ηg′ in the same way
-                rate = 2.0 / (patience + DIVISION * change)
+                # 2ηg = 2/max(1/η + 4Σu̇x̃̇, 8|Σux̃̇|), and 2ηg′ in the same way
+                rate = 2.0 / max(patience + DIVISION * change, STEADINESS * abs(push))
                 anti, along = W.dtype.type(-rate * (y[i] - y_before[i])), W.dtype.type(rate * delta * y[i])
                 home = W.dtype.type(2.0 * theta / (patience + DIVISION * theta * power))
                 grow, back = home + W.dtype.type(1.0), W.dtype.type(home * y[i])
