@@ -21,6 +21,12 @@ from biosfa.wording import counted, listed
 # Condition number of the correlations from which on the loss of digits is worth a warning.
 ILL_CONDITIONED = 1e11
 
+# Sum of squares from which on differences have all their digits, even where they are ε times smaller than samples.
+LEAST_SCATTER = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps ** 2)
+
+# Slowness of a column from which on unequal weights leave few digits to its variance. With equal weights it is about 4.
+LARGEST_SLOWNESS = 1e12
+
 
 class ExactEstimator(WayBack, SlowFeatureEstimator):
     """Base class of the estimators that solve the eigenproblem of moments."""
@@ -107,6 +113,7 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
         m = moments.n_features
         if moments.n_pairs == 0:
             return Solution.of(moments, np.empty((0, m)), np.empty(0), 0, np.arange(m))
+        _check_sizes(moments)
         C_xx, C_dot = moments.covariance, moments.difference_covariance
         variance = np.diag(C_xx)
         noise = np.where(variance > 0.0, self.ridge * variance.mean(), 0.0)
@@ -271,3 +278,20 @@ class Solution(NamedTuple):
         for array in (components, delta_values, redundant):
             array.setflags(write=False)
         return cls(moments, components, delta_values, rank, redundant)
+
+
+def _check_sizes(moments: Moments) -> None:
+    """Raise ValueError if the sums over samples have lost their digits."""
+    scatter = np.diag(moments.scatter)
+    varies = scatter > 0.0
+    if (scatter[varies] < LEAST_SCATTER).any():
+        raise ValueError(
+            "the (expanded) samples vary so little, or have weights so small, that their squares lose digits: scale "
+            "the input"
+        )
+    variance, change = np.diag(moments.covariance)[varies], np.diag(moments.difference_covariance)[varies]
+    if moments.time_unit is None and (change > LARGEST_SLOWNESS * variance).any():
+        raise ValueError(
+            "the weights of the samples are so unequal that their variance is lost beside their differences: give "
+            "weights that are more alike"
+        )
