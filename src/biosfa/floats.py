@@ -66,7 +66,7 @@ def to_floats(values: ArrayLike, place: Place | None = None) -> FloatArray:
     with np.errstate(over="ignore"):  # a longer float that does not fit is infinite, which is an error of its own
         floats: FloatArray = np.ascontiguousarray(unmasked(given), dtype=dtype)
     mixed = isinstance(values, list | tuple)  # numbers of several kinds, perhaps
-    if mixed or given.dtype.kind != "f":
+    if floats.size and (mixed or given.dtype.kind != "f"):
 
         def exact(column: int) -> Array:
             return _as_rows(np.array(values, dtype=object) if mixed else np.ma.getdata(given))[:, column]
