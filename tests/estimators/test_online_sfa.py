@@ -100,6 +100,16 @@ def test_chunks_do_not_matter_where_columns_are_constant(n_columns, constant, co
         np.testing.assert_allclose(model.transform(X), whole.transform(X), atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(5, 8))
+def test_a_constant_column_does_not_hide_a_feature_of_a_short_stream(seed):
+    """An output beyond the rank once had weights, and its moments remember them longer than its weights do."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((600, 3)) @ rng.standard_normal((3, 3))
+    for random_state in range(4):
+        whole = OnlineSFA(3, random_state=random_state).fit(np.column_stack([X, np.ones(600)]))
+        assert np.isfinite(whole.delta_values_).all()
+
+
 def filtered(noise, decay):
     """An AR(1) process per column."""
     return np.column_stack([lfilter([1.0], [1.0, -a], column) for a, column in zip(decay, noise.T, strict=True)])

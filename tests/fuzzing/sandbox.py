@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biosfa.exceptions import InputError, ModelFileError, UserError
+from tests.fuzzing.agreement import Disagreement
 
 MEMORY = 2**30  # bytes above what the process has when it starts
 SECONDS = 10  # of computing, so that other work on the machine does not matter
@@ -112,6 +113,8 @@ def _limit(what, amount):
 def judge(error):
     """Whether an error is a refusal in one line, for a good reason, or a defect."""
     details = "".join(traceback.format_exception(error))
+    if isinstance(error, Disagreement):
+        return Outcome(DEFECT, f"{error.road}: not what the array in memory gives", details)
     if any(_is_lack_of_memory(cause) for cause in _chain(error)):
         return Outcome(DEFECT, f"too much memory {_place(error)}", details)
     if not is_refusal(error):
