@@ -62,11 +62,15 @@ class Cases:
         """The case of a seed."""
         return Case(seed, random.Random(seed).choices(list(SHARES), list(SHARES.values()))[0])
 
-    def prepare(self, case, folder):
+    def prepare(self, case, folder, **options):
         """Make the files of a case in a folder; returns what reads them."""
         rng = random.Random(case.seed)
         rng.random()  # the target was chosen with it
-        return self.targets[case.target].case(rng, folder)
+        return self.targets[case.target].case(rng, folder, **options)
+
+    def intact(self, seed):
+        """A case of every kind of file, which :meth:`prepare` can leave ``intact``."""
+        return [Case(seed, target) for target in self.targets if target != "roads"]
 
     def close(self):
         """Remove the files that cases are made of."""

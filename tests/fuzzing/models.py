@@ -85,18 +85,20 @@ class Models:
             self.files[name] = (folder / name).read_bytes()
         self.contents = {name: model_file.read_model(folder / name) for name in fitted}
 
-    def case(self, rng, folder):
-        """One of them with something odd about it."""
+    def case(self, rng, folder, *, intact=False):
+        """One of them with something odd about it, unless it is to be ``intact``."""
         name, path = rng.choice(sorted(self.files)), folder / "model.safetensors"
         forge = rng.choice([None, forged, forged, forged_header])
-        if forge is None:
+        if intact:
+            path.write_bytes(self.files[name])
+        elif forge is None:
             path.write_bytes(damaged(self.files[name], rng))
         else:
             forge(path, self.contents[name], rng)
 
         def read():
             loaded = biosfa.load(path)
-            if forge is None:  # its digest says that it is whole
+            if intact or forge is None:  # its digest says that it is whole
                 check_equal(model_file.read_model(path), self.contents[name])
             use(loaded, path)
 

@@ -17,7 +17,7 @@ from biosfa.exceptions import InputError, ModelFileError, UserError
 from tests.fuzzing.agreement import Disagreement
 
 MEMORY = 2**30  # bytes above what the process has when it starts
-SECONDS = 10  # of computing, so that other work on the machine does not matter
+SECONDS = 8  # of computing, so that other work on the machine does not matter
 PATIENCE = 180.0  # seconds of waiting for a process that does not compute
 FILE_SIZE = 2**28
 
@@ -31,6 +31,7 @@ class Outcome(NamedTuple):
     kind: str  # READ, REFUSED or DEFECT
     summary: str  # one line; equal for defects that are probably one
     details: str = ""
+    memory: int = 0  # bytes that were added at most while the files were read
 
 
 def run_apart(prepare, folder):
@@ -93,17 +94,19 @@ def _prepare_and_read(prepare, folder):
         read = prepare(folder)
     except Exception:
         return Outcome(DEFECT, "the harness itself failed", traceback.format_exc())
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    pages, resident = (int(number) for number in Path("/proc/self/statm").read_text().split()[:2])
     _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY)
     _limit(resource.RLIMIT_CPU, int(time.process_time()) + SECONDS)
     _limit(resource.RLIMIT_FSIZE, FILE_SIZE)
     _limit(resource.RLIMIT_CORE, 0)
+    outcome = Outcome(READ, "read")
     try:
         read()
     except BaseException as error:
         _limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # to say what happened
-        return judge(error)
-    return Outcome(READ, "read")
+        outcome = judge(error)
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return outcome._replace(memory=max(0, peak - resident * resource.getpagesize()))
 
 
 def _limit(what, amount):
