@@ -8,7 +8,7 @@ import sys
 import pytest
 
 SAMPLE = 160
-ROADS = 250  # about 30 of them are configurations that take every road
+ROADS = 150  # about 18 of them are configurations that take every road
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="cases run in forked processes")
 
 
@@ -28,5 +28,5 @@ def test_a_sample_of_odd_files_is_read_or_refused_in_one_line(tmp_path):
 
 def test_a_sample_of_models_is_the_same_by_every_road(tmp_path):
     read, _, defects = counts_of(tmp_path, "--cases", str(ROADS), "--only", "roads")
-    assert read > 15
+    assert read > 8
     assert defects == 0
