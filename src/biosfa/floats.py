@@ -30,7 +30,7 @@ def unmasked(values: ArrayLike) -> Array:
     >>> unmasked(np.ma.array([1, 2], mask=[False, True]))
     array([ 1., nan])
     """
-    if not np.ma.is_masked(values):
+    if not (isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)):
         return np.asarray(values)
     given = np.ma.getdata(values)
     missing: Any = None
@@ -80,7 +80,7 @@ def check_digits(floats: FloatArray, column: Callable[[int], Sequence[Any] | Arr
 
     ``column`` returns the values that a column of ``floats`` was made of. It is called for columns with large numbers.
     """
-    if not len(floats):
+    if not floats.size or (floats.max() < LARGEST and floats.min() > -LARGEST):  # which is quick; False for NaN
         return
     beyond = np.fmax.reduce(floats, axis=0) >= LARGEST
     beyond |= np.fmin.reduce(floats, axis=0) <= -LARGEST

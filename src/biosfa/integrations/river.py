@@ -8,7 +8,7 @@ import numpy as np
 from biosfa import estimators
 from biosfa.exceptions import InputError
 from biosfa.extras import imported
-from biosfa.floats import to_floats
+from biosfa.floats import check_digits, to_floats
 from biosfa.typing import Float64Array
 from biosfa.validation import check_finite
 from biosfa.wording import listed, shortened
@@ -284,6 +284,7 @@ def _rows(frame: Any, keys: list[Hashable]) -> Float64Array:
     if set(columns) != set(keys):
         _refuse(columns, keys)
     values: Float64Array = frames.to_numpy(frame)
+    check_digits(values, lambda i: frame[columns[i]].to_list(), lambda row, i: f"row {row}, column {columns[i]!r}")
     return np.ascontiguousarray(values[:, [columns.index(key) for key in keys]])
 
 
