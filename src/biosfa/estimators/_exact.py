@@ -21,8 +21,8 @@ from biosfa.wording import counted, listed
 # Condition number of the correlations from which on the loss of digits is worth a warning.
 ILL_CONDITIONED = 1e11
 
-# Sum of squares from which on differences have all their digits, even where they are ε times smaller than samples.
-LEAST_SCATTER = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps ** 2)
+# Mean square, times a weight, from which on it has twelve digits: squares are rounded to multiples of 5e-324.
+LEAST_SQUARE = 5e-312
 
 # Slowness of a column from which on unequal weights leave few digits to its variance. With equal weights it is about 4.
 LARGEST_SLOWNESS = 1e12
@@ -281,14 +281,15 @@ class Solution(NamedTuple):
 
 
 def _check_sizes(moments: Moments) -> None:
-    """Raise ValueError if the sums over samples have lost their digits."""
-    scatter = np.diag(moments.scatter)
-    varies = scatter > 0.0
-    if (scatter[varies] < LEAST_SCATTER).any():
-        raise ValueError(
-            "the (expanded) samples vary so little, or have weights so small, that their squares lose digits: scale "
-            "the input"
-        )
+    """Raise ValueError if the sums over samples or over pairs have lost their digits."""
+    varies = np.diag(moments.scatter) > 0.0
+    for sums, n in ((moments.scatter, moments.n_samples), (moments.difference, moments.n_pairs)):
+        squares = np.diag(sums)
+        if ((squares > 0.0) & (squares < LEAST_SQUARE * n)).any():
+            raise ValueError(
+                "the (expanded) samples vary so little, or have weights so small, that their squares lose digits: "
+                "scale the input"
+            )
     variance, change = np.diag(moments.covariance)[varies], np.diag(moments.difference_covariance)[varies]
     if moments.time_unit is None and (change > LARGEST_SLOWNESS * variance).any():
         raise ValueError(
