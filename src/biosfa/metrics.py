@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, subspace_angles
 
 from biosfa.episodes import episode_starts, steps_within
+from biosfa.floats import to_floats
 from biosfa.kernels.exact import (
     Moments,
     Tail,
@@ -56,7 +57,7 @@ def moments(X: "ArrayLike | Moments", lengths: ArrayLike | None = None) -> Momen
     """
     if isinstance(X, Moments):
         return X
-    samples = np.asarray(X, dtype=np.float64)
+    samples = to_floats(X).astype(np.float64, copy=False)
     if samples.ndim != 2:
         raise ValueError(f"expected samples of shape (n_samples, n_features), got an array of shape {samples.shape}")
     collected = Moments(samples.shape[1])
@@ -98,7 +99,7 @@ def slowness(
     >>> metrics.slowness(np.sin(2 * np.pi * t / 100)).round(4)  # 2 − 2 cos(2π/100)
     array([0.0039])
     """
-    samples = np.asarray(Y, dtype=np.float64)
+    samples = to_floats(Y).astype(np.float64, copy=False)
     if samples.ndim != 2 or len(samples) < 2:
         raise ValueError(
             f"slowness needs at least 2 samples of shape (n_samples, n_features); got shape {samples.shape}"

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from biosfa.floats import check_digits, unmasked
 from biosfa.kernels.finite import all_finite
 from biosfa.typing import Arrays, Float64Array, FloatArray
 from biosfa.wording import first_line
@@ -63,6 +65,8 @@ def check_samples(
         except (TypeError, ValueError):
             _refuse_words(X)
             raise
+        if getattr(getattr(X, "dtype", None), "kind", "") != "f":
+            check_digits(checked, partial(_column, X), partial(place_of, estimator, n_streams, 0))
     check_finite(estimator, checked, allow_nan=allow_nan, n_streams=n_streams)
     return checked
 
@@ -83,16 +87,27 @@ def check_finite(
         return
     row, column = (int(i) for i in np.argwhere(wrong)[0])
     kind = "NaN" if np.isnan(samples[row, column]) else "infinity"
+    place = place_of(estimator, n_streams, first_row, row, column)
+    advised = kind == "NaN" and n_streams is None and hasattr(estimator, "missing")
+    advice = ', or use missing="break" to skip them' if advised else ""
+    raise ValueError(f"Input X contains {kind} at {place}. Remove or fill such samples first{advice}.")
+
+
+def place_of(estimator: BaseEstimator, n_streams: int | None, first_row: int | None, row: int, column: int) -> str:
+    """Return in words where a sample is. Rows are counted from ``first_row``, if known."""
     place = f"row {row} of a chunk" if first_row is None else f"row {row + first_row}"
     if n_streams is not None:
         place = f"step {row // n_streams}, stream {row % n_streams}"
     names = getattr(estimator, "feature_names_in_", None)
     name = "" if names is None else f" ({names[column]!r})"
-    advised = kind == "NaN" and n_streams is None and hasattr(estimator, "missing")
-    advice = ', or use missing="break" to skip them' if advised else ""
-    raise ValueError(
-        f"Input X contains {kind} at {place}, column {column}{name}. Remove or fill such samples first{advice}."
-    )
+    return f"{place}, column {column}{name}"
+
+
+def _column(X: Any, i: int) -> Any:
+    """Return a column as it was given."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:, i].tolist()
+    return X.to_series(i).to_list() if hasattr(X, "to_series") else np.asarray(X, dtype=object)[:, i]
 
 
 def _refuse_times(X: Any) -> None:
@@ -149,7 +164,7 @@ def checked_weights(
     """
     if weights is None:
         return None
-    values: np.ndarray[Any, Any] = np.asarray(weights, dtype=np.float64)
+    values: np.ndarray[Any, Any] = unmasked(weights).astype(np.float64)
     if values.ndim != 1 or (n is not None and len(values) != n):
         wanted = "" if n is None else f" of length {n}"
         raise ValueError(f"{name} must be a list{wanted}, one number per {what}; got the shape {values.shape}")

@@ -42,7 +42,15 @@ def parts_of(total, cuts):
 
 
 cuts = st.sets(st.integers(1, N - 1), max_size=12)
+chunk_ends = st.lists(st.integers(0, N), max_size=12)  # some of them equal: chunks without rows, also at both ends
 rows = st.sets(st.integers(0, N - 1), max_size=6)
+
+
+def frames_of(X, sizes):
+    """A frame of Dask with partitions of these sizes."""
+    ends = np.cumsum(sizes)
+    frames = [pd.DataFrame(X[end - size : end], columns=list("abcd")) for size, end in zip(sizes, ends, strict=True)]
+    return dd.from_delayed([dask.delayed(frame) for frame in frames], meta=frames[0].iloc[:0])
 
 
 def assert_same(model, reference):
@@ -56,7 +64,7 @@ def assert_same(model, reference):
 @pytest.mark.filterwarnings("ignore::biosfa.exceptions.ShortEpisodeWarning")
 @settings(deadline=None, max_examples=40)
 @given(
-    chunk_cuts=cuts,
+    chunk_cuts=chunk_ends,
     episode_cuts=st.none() | cuts,
     missing=rows,
     lag=st.integers(1, 3),
@@ -64,16 +72,18 @@ def assert_same(model, reference):
     pca=st.none() | st.just(3),
     expansion=st.none() | st.just("quadratic"),
     weighted=st.booleans(),
+    framed=st.booleans(),
 )
 def test_any_chunks_give_the_model_of_one_machine(
-    chunk_cuts, episode_cuts, missing, lag, n_delays, pca, expansion, weighted
+    chunk_cuts, episode_cuts, missing, lag, n_delays, pca, expansion, weighted, framed
 ):
     rng = np.random.default_rng(1)
     X = 0.3 * rng.standard_normal((N, D)).cumsum(axis=0) + rng.standard_normal((N, D))
     X[sorted(missing), 0] = np.nan
     lengths = None if episode_cuts is None else parts_of(N, episode_cuts)
     weights = rng.uniform(0.5, 2.0, N) if weighted else None
-    collection = chunked(X, parts_of(N, chunk_cuts))
+    sizes = parts_of(N, chunk_cuts)
+    collection = frames_of(X, sizes) if framed else chunked(X, sizes)
     sfa = SFA(1, lag=lag, n_delays=n_delays, pca=pca, expansion=expansion, missing="break", ridge=1e-3)
     try:
         reference = SFA(**sfa.get_params()).fit(X, lengths=lengths, sample_weight=weights)
@@ -84,7 +94,7 @@ def test_any_chunks_give_the_model_of_one_machine(
     sfa.fit(collection, lengths=lengths, sample_weight=weights)
     assert_same(sfa, reference)
     features = sfa.transform(collection, lengths=lengths)
-    assert features.chunks == (collection.chunks[0], (1,))
+    assert framed or features.chunks == (tuple(size for size in sizes if size), (1,))  # Dask drops empty ones
     np.testing.assert_allclose(features.compute(), reference.transform(X, lengths=lengths), rtol=EXACT, atol=EXACT)
 
 
@@ -119,6 +129,29 @@ def test_an_expansion_is_fitted_to_the_first_chunk(X):
     model = SFA(2, expansion=SplineTransformer(4, include_bias=False)).fit(chunked(X, [60, 30]))
     fitted = SplineTransformer(4, include_bias=False).fit(X[:60])
     assert_same(model, SFA(2, expansion=fitted).fit(X))
+
+
+def test_an_expansion_is_fitted_to_the_first_chunk_with_samples(X):
+    X[:5] = np.nan
+    expansion = SplineTransformer(4, include_bias=False)
+    model = SFA(2, expansion=expansion, missing="break").fit(frames_of(X, [0, 5, 0, 55, 30]))
+    fitted = SplineTransformer(4, include_bias=False).fit(X[5:60])
+    np.testing.assert_allclose(model.delta_values_, SFA(2, expansion=fitted).fit(X[5:]).delta_values_, rtol=EXACT)
+
+
+@pytest.mark.parametrize("learner", [SFA, OnlineSFA])
+def test_partitions_without_rows(X, learner):
+    """A frame of which only some rows are wanted begins with partitions that have none of them."""
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frames = dd.from_pandas(frame, npartitions=6)
+    for wanted in (frame.a > frame.a.median(), frame.index >= 40, (frame.index < 20) | (frame.index > 70)):
+        rows, chosen = frame[wanted], frames[dd.from_pandas(pd.Series(wanted, frame.index), npartitions=6)]
+        model, reference = (learner(2, random_state=0) if learner is OnlineSFA else SFA(2) for _ in range(2))
+        model.fit(chosen)
+        np.testing.assert_allclose(model.delta_values_, reference.fit(rows).delta_values_, rtol=1e-8)
+        np.testing.assert_allclose(model.transform(chosen).compute(), reference.transform(rows), rtol=1e-6, atol=1e-9)
+    with pytest.raises(ValueError, match="no samples"):
+        learner(2).fit(frames[frames.a > 1e9])
 
 
 def test_frames(X):

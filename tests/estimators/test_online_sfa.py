@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from biosfa import SFA, BioSFA, DivergenceError, LocalSFA, OnlineSFA, Recorder, metrics
 from biosfa.datasets import driven_logistic_map
@@ -80,6 +81,46 @@ def test_spare_outputs_do_not_spoil_the_constraint_error():
     net = OnlineSFA(2, random_state=0).fit(X)
     assert net.constraint_error_ < 0.1
     assert net.watch().warning is None
+
+
+@pytest.mark.parametrize("copies", [0, 1])
+@pytest.mark.parametrize("constant", [0.0, 3.7, 1e3])
+@pytest.mark.parametrize("n_columns", [1, 3, 5])
+def test_chunks_do_not_matter_where_columns_are_constant(n_columns, constant, copies):
+    """Rows of W beyond the rank of the input would be made of rounding errors, which depend on the chunks."""
+    rng = np.random.default_rng(n_columns)
+    noise = rng.standard_normal((3000, n_columns))
+    X = filtered(noise, 1 - 1 / (20 * np.arange(1, n_columns + 1))) + rng.standard_normal((3000, n_columns))
+    X = np.column_stack([X, *[X[:, 0]] * copies, np.full(len(X), constant)])
+    whole = OnlineSFA(1, random_state=0).partial_fit(X)
+    for size in (7, 211):
+        model = OnlineSFA(1, random_state=0)
+        for begin in range(0, len(X), size):
+            model.partial_fit(X[begin : begin + size])
+        np.testing.assert_allclose(model.transform(X), whole.transform(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(5, 8))
+def test_a_constant_column_does_not_hide_a_feature_of_a_short_stream(seed):
+    """An output beyond the rank once had weights, and its moments remember them longer than its weights do."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((600, 3)) @ rng.standard_normal((3, 3))
+    for random_state in range(4):
+        whole = OnlineSFA(3, random_state=random_state).fit(np.column_stack([X, np.ones(600)]))
+        assert np.isfinite(whole.delta_values_).all()
+
+
+def filtered(noise, decay):
+    """An AR(1) process per column."""
+    return np.column_stack([lfilter([1.0], [1.0, -a], column) for a, column in zip(decay, noise.T, strict=True)])
+
+
+def test_a_column_that_is_constant_at_first_is_learned_later():
+    """Outputs that had no direction of the input left take up the new one."""
+    X = slow_mixture(20_000, times=(20.0, 9.0, 4.0), n_noise=1)[1]
+    X[:2000, 0] = X[2000, 0]
+    model = OnlineSFA(2, random_state=0).fit(X)
+    assert metrics.slowness_error(model.components_, X) < 0.05 * SFA(2).fit(X).delta_values_.sum()
 
 
 def test_silence_at_the_beginning_does_not_count():

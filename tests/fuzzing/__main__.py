@@ -13,12 +13,14 @@ os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # the others reser
 
 def main():
     """Run the cases that are asked for; the exit code is 1 if one has a defect."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzzing", description="Damaged and made-up files, many.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzzing", description="Damaged files, and rows by every road."
+    )
     parser.add_argument("--minutes", type=float, default=30.0, help="stop after so long")
     parser.add_argument("--cases", type=int, default=20_000, help="how many")
     parser.add_argument("--first", type=int, default=0, help="seed of the first; the others follow")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes side by side")
-    parser.add_argument("--only", help="kind of file, such as model or csv; others are passed over")
+    parser.add_argument("--only", help="kind of case, such as model, csv or roads; others are passed over")
     parser.add_argument("--out", type=Path, help="folder for what has a defect; a new one by default")
     options = parser.parse_args()
     if not hasattr(os, "fork"):
@@ -29,7 +31,7 @@ def main():
 
     defects = options.out or Path(tempfile.mkdtemp(prefix="biosfa-defects-"))
     defects.mkdir(parents=True, exist_ok=True)
-    cases = Cases()
+    cases = Cases(options.only)
     try:
         seeds = range(options.first, options.first + options.cases)
         if options.only:

@@ -11,14 +11,16 @@ from threadpoolctl import threadpool_limits
 from tests.fuzzing.checkpoints import FitCheckpoints, OtherCheckpoints
 from tests.fuzzing.models import Models
 from tests.fuzzing.results import Results
+from tests.fuzzing.roads import Roads
 from tests.fuzzing.tables import FORMATS, Tables
 
-SHARES = {"model": 6, "checkpoint": 4, "other checkpoint": 2, "results": 1, **dict.fromkeys(FORMATS, 3)}
+SHARES = {"model": 6, "checkpoint": 4, "other checkpoint": 2, "results": 1, "roads": 5, **dict.fromkeys(FORMATS, 3)}
 LATE_IMPORTS = (
     "pyarrow.parquet",
     "h5py",
     "zarr",
     "biosfa.cli",
+    "biosfa.integrations.onnx",
     "biosfa.recordings.features",
     "biosfa.recordings.notes",
 )
@@ -32,21 +34,27 @@ class Case(NamedTuple):
 
 
 class Cases:
-    """All kinds of files, whole; and cases made of them."""
+    """All kinds of files, whole; and cases made of them.
 
-    def __init__(self):
+    ``only`` is the one kind that is wanted.
+    """
+
+    def __init__(self, only=None):
         self._limits = threadpool_limits(1)  # threads do not survive a fork, and would count as memory
         self._home = tempfile.TemporaryDirectory(prefix="fuzzing-")
         folder = Path(self._home.name)
         for name in LATE_IMPORTS:
             importlib.import_module(name)
-        self.targets = {suffix: Tables(suffix) for suffix in FORMATS}
+        self.targets = {suffix: Tables(suffix) for suffix in FORMATS if only in (None, suffix)}
         for name, make in (
             ("model", Models),
             ("checkpoint", FitCheckpoints),
             ("other checkpoint", OtherCheckpoints),
             ("results", Results),
+            ("roads", Roads),
         ):
+            if only not in (None, name):
+                continue
             (folder / name).mkdir()
             self.targets[name] = make(folder / name)
 
@@ -54,11 +62,15 @@ class Cases:
         """The case of a seed."""
         return Case(seed, random.Random(seed).choices(list(SHARES), list(SHARES.values()))[0])
 
-    def prepare(self, case, folder):
+    def prepare(self, case, folder, **options):
         """Make the files of a case in a folder; returns what reads them."""
         rng = random.Random(case.seed)
         rng.random()  # the target was chosen with it
-        return self.targets[case.target].case(rng, folder)
+        return self.targets[case.target].case(rng, folder, **options)
+
+    def intact(self, seed):
+        """A case of every kind of file, which :meth:`prepare` can leave ``intact``."""
+        return [Case(seed, target) for target in self.targets if target != "roads"]
 
     def close(self):
         """Remove the files that cases are made of."""

@@ -44,13 +44,13 @@ class FitCheckpoints:
             self.models[name] = (folder / name).read_bytes()
             path.unlink(missing_ok=True)
 
-    def case(self, rng, folder):
-        """One of them with something odd about it."""
+    def case(self, rng, folder, *, intact=False):
+        """One of them with something odd about it, unless it is to be ``intact``."""
         name, out = rng.choice(sorted(self.files)), folder / "model"
         path = run.checkpoint_of(out)
-        whole = rng.random() < 0.3
+        whole = rng.random() < 0.3 or intact
         if whole:
-            path.write_bytes(damaged(self.files[name], rng))
+            path.write_bytes(self.files[name] if intact else damaged(self.files[name], rng))
         else:
             rng.choice([forged, forged, forged_header, _forged_settings])(path, self.contents[name], rng)
 
@@ -93,11 +93,13 @@ class OtherCheckpoints:
         )
         self.network = model_file.read_model(folder / "network")
 
-    def case(self, rng, folder):
-        """One of them with something odd about it."""
+    def case(self, rng, folder, *, intact=False):
+        """One of them with something odd about it, unless it is to be ``intact``."""
         kind = rng.choice(["hierarchy", "network"])
         path, model = folder / kind, getattr(self, kind)
-        if rng.random() < 0.3:
+        if intact:
+            model_file.write_model(path, model)
+        elif rng.random() < 0.3:
             model_file.write_model(path, model)
             path.write_bytes(damaged(path.read_bytes(), rng))
         else:

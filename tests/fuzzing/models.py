@@ -8,9 +8,11 @@ from safetensors.numpy import save
 from sklearn.base import clone
 
 import biosfa
-from biosfa import SFA, Annealed, BioSFA, InverseTime, LocalSFA, OnlineSFA, QuadraticExpansion
+from biosfa import SFA, Annealed, BioSFA, GraphSFA, InverseTime, LocalSFA, OnlineSFA, QuadraticExpansion
 from biosfa.hierarchy import HierarchicalSFA, Layer, Learner
+from biosfa.integrations.onnx import to_onnx
 from biosfa.io import model_file
+from biosfa.monitoring import SlowFeatureMonitor
 from biosfa.recordings import inspection
 from biosfa.rivals import FoldiakTrace, IncrementalSFA, OnlineGEV
 from tests.conftest import slow_mixture
@@ -35,6 +37,11 @@ ESTIMATORS = {
     "gev": OnlineGEV(2, random_state=0),
     "trace": FoldiakTrace(2, random_state=0),
 }
+MONITORS = {
+    "monitor": SlowFeatureMonitor(),
+    "monitor-delays": SlowFeatureMonitor(n_delays=2, forget=900, persistence=(2, 3)),
+    "monitor-quadratic": SlowFeatureMonitor(expansion="quadratic", family=True),
+}
 LAYERS = [
     Layer((2, 2), stride=(2, 2), n_components=2, n_reduced=2, linear=Learner(BioSFA(learning_rate=1e-3))),
     Layer((2, 2), n_components=2, n_reduced=2),
@@ -47,9 +54,9 @@ CLAIMS = [
 MOST_COLUMNS = 2000  # of a model that is tried out
 
 
-def signal():
+def signal(n_samples=300):
     """Samples of five columns."""
-    return slow_mixture(300, times=(30.0, 5.0), n_noise=3, seed=1)[1]
+    return slow_mixture(n_samples, times=(30.0, 5.0), n_noise=3, seed=1)[1]
 
 
 def frames():
@@ -63,6 +70,12 @@ class Models:
     def __init__(self, folder):
         X = signal()
         fitted = {name: clone(estimator).partial_fit(X) for name, estimator in ESTIMATORS.items()}
+        fitted["graph"] = GraphSFA(2).fit(X, np.arange(len(X)) // 50)
+        rows = signal(2000)
+        fitted |= {name: clone(monitor).fit(rows) for name, monitor in MONITORS.items()}
+        fitted["monitor-online"] = SlowFeatureMonitor(model=OnlineSFA(3, random_state=0).fit(rows)).fit(rows)
+        constant = np.column_stack([rows, np.full(len(rows), 3.7)])
+        fitted["monitor-constant"] = SlowFeatureMonitor().fit(constant).accept(constant[:500])
         for solver in ("exact", "online", "random"):
             fitted[f"hierarchy-{solver}"] = HierarchicalSFA(LAYERS, solver=solver).fit(frames())
         self.files = {}
@@ -72,18 +85,20 @@ class Models:
             self.files[name] = (folder / name).read_bytes()
         self.contents = {name: model_file.read_model(folder / name) for name in fitted}
 
-    def case(self, rng, folder):
-        """One of them with something odd about it."""
+    def case(self, rng, folder, *, intact=False):
+        """One of them with something odd about it, unless it is to be ``intact``."""
         name, path = rng.choice(sorted(self.files)), folder / "model.safetensors"
         forge = rng.choice([None, forged, forged, forged_header])
-        if forge is None:
+        if intact:
+            path.write_bytes(self.files[name])
+        elif forge is None:
             path.write_bytes(damaged(self.files[name], rng))
         else:
             forge(path, self.contents[name], rng)
 
         def read():
             loaded = biosfa.load(path)
-            if forge is None:  # its digest says that it is whole
+            if intact or forge is None:  # its digest says that it is whole
                 check_equal(model_file.read_model(path), self.contents[name])
             use(loaded, path)
 
@@ -107,15 +122,35 @@ def use(loaded, path):
         if np.prod(loaded.shape_in_) < MOST_COLUMNS:
             with may_refuse():
                 loaded.transform(np.ones((3, *loaded.shape_in_)))
+    elif isinstance(loaded, SlowFeatureMonitor):
+        use_monitor(loaded)
     elif loaded.n_features_in_ * loaded.n_delays < MOST_COLUMNS:
         X = np.random.default_rng(0).standard_normal((20, loaded.n_features_in_))
         with may_refuse(), np.errstate(all="ignore"):
             loaded.transform(X)
         with may_refuse(), np.errstate(all="ignore"):
-            loaded.partial_fit(X)
+            loaded.partial_fit(X) if hasattr(loaded, "partial_fit") else loaded.fit(X, np.arange(len(X)) // 5)
+    with may_refuse(), np.errstate(all="ignore"):
+        to_onnx(loaded)
     with may_refuse():
         loaded.save(path)
         biosfa.load(path)
+
+
+def use_monitor(monitor):
+    """Watch rows, one by one and many, and let the monitor take them for normal."""
+    if monitor.n_features_in_ >= MOST_COLUMNS:
+        return
+    X = np.random.default_rng(0).standard_normal((200, monitor.n_features_in_))
+    for watch in (
+        monitor.verdicts,
+        monitor.causes,
+        lambda rows: [monitor.update(row) for row in rows[:20]],
+        monitor.accept,
+        monitor.statistics,
+    ):
+        with may_refuse(), np.errstate(all="ignore"):
+            watch(X)
 
 
 @contextmanager

@@ -33,13 +33,15 @@ class Results:
         self.metrics = (self.folder / "metrics.json").read_bytes()
         self.tasks = sorted(path.name for path in (self.folder / "tasks").iterdir())
 
-    def case(self, rng, folder):
-        """The same with something odd about one file."""
+    def case(self, rng, folder, *, intact=False):
+        """The same with something odd about one file, unless it is to be ``intact``."""
         out = folder / "run"
         shutil.copytree(self.folder, out)
         way, name = rng.random(), rng.choice(self.tasks)
         task = out / "tasks" / name
-        if way < 0.6:
+        if intact:
+            pass
+        elif way < 0.6:
             task.write_bytes(damaged(task.read_bytes(), rng))
         elif way < 0.9:
             task.write_bytes(_forged(task, rng))

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biosfa.exceptions import InputError, ModelFileError, UserError
+from tests.fuzzing.agreement import Disagreement
 
 MEMORY = 2**30  # bytes above what the process has when it starts
-SECONDS = 10  # of computing, so that other work on the machine does not matter
+SECONDS = 8  # of computing, so that other work on the machine does not matter
 PATIENCE = 180.0  # seconds of waiting for a process that does not compute
 FILE_SIZE = 2**28
 
@@ -30,6 +31,7 @@ class Outcome(NamedTuple):
     kind: str  # READ, REFUSED or DEFECT
     summary: str  # one line; equal for defects that are probably one
     details: str = ""
+    memory: int = 0  # bytes that were added at most while the files were read
 
 
 def run_apart(prepare, folder):
@@ -92,17 +94,19 @@ def _prepare_and_read(prepare, folder):
         read = prepare(folder)
     except Exception:
         return Outcome(DEFECT, "the harness itself failed", traceback.format_exc())
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    pages, resident = (int(number) for number in Path("/proc/self/statm").read_text().split()[:2])
     _limit(resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY)
     _limit(resource.RLIMIT_CPU, int(time.process_time()) + SECONDS)
     _limit(resource.RLIMIT_FSIZE, FILE_SIZE)
     _limit(resource.RLIMIT_CORE, 0)
+    outcome = Outcome(READ, "read")
     try:
         read()
     except BaseException as error:
         _limit(resource.RLIMIT_AS, resource.RLIM_INFINITY)  # to say what happened
-        return judge(error)
-    return Outcome(READ, "read")
+        outcome = judge(error)
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return outcome._replace(memory=max(0, peak - resident * resource.getpagesize()))
 
 
 def _limit(what, amount):
@@ -112,6 +116,8 @@ def _limit(what, amount):
 def judge(error):
     """Whether an error is a refusal in one line, for a good reason, or a defect."""
     details = "".join(traceback.format_exception(error))
+    if isinstance(error, Disagreement):
+        return Outcome(DEFECT, f"{error.road}: not what the array in memory gives", details)
     if any(_is_lack_of_memory(cause) for cause in _chain(error)):
         return Outcome(DEFECT, f"too much memory {_place(error)}", details)
     if not is_refusal(error):

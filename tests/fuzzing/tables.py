@@ -25,13 +25,13 @@ class Tables:
     def __init__(self, suffix):
         self.suffix = suffix
 
-    def case(self, rng, folder):
-        """A file with something odd about it, and some way to read it."""
+    def case(self, rng, folder, *, intact=False):
+        """A file with something odd about it, unless it is to be ``intact``, and some way to read it."""
         path = folder / f"table.{self.suffix}"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             FORMATS[self.suffix](path, rng)
-        if rng.random() < 0.5:
+        if rng.random() < 0.5 and not intact:
             spoil(path, rng)
         options = {
             "missing": rng.choice(["raise", "break"]),

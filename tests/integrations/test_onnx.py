@@ -190,6 +190,13 @@ def test_statistics_are_those_of_a_monitor_now_and_after_it_has_accepted(n_delay
     assert_same_answers(monitor, faulty, monitor.statistics(faulty))
 
 
+def test_a_constant_column_of_float32_is_the_same_in_float64(normal):
+    X = normal.astype(np.float32)
+    monitor = SlowFeatureMonitor().fit(X)
+    found = answers(monitor, X[:300].astype(np.float64), dtype=np.float64)
+    np.testing.assert_allclose(found, monitor.statistics(X[:300]), rtol=1e-3)
+
+
 def test_wild_values_are_out_of_every_limit(normal, faulty):
     monitor, X = SlowFeatureMonitor().fit(normal), faulty.astype(np.float32)
     X[500] = 1e30

@@ -237,3 +237,11 @@ def test_clones_and_copies_continue():
     for each in (model, copy):
         each.learn_many(pd.DataFrame(X[500:], columns=KEYS))
     np.testing.assert_array_equal(model.estimator.components_, copy.estimator.components_)
+
+
+def test_whole_numbers_that_lose_digits_are_refused():
+    rows = [{"a": 2**60 + i % 7, "b": 0.5 * i} for i in range(10)]
+    with pytest.raises(ValueError, match=r"the value of 'a': .* would lose digits"):
+        river.OnlineSFA(1).learn_one(rows[0])
+    with pytest.raises(ValueError, match=r"row 0, column 'a': .* would lose digits"):
+        river.OnlineSFA(1).learn_many(pd.DataFrame(rows))

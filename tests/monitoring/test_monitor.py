@@ -246,6 +246,8 @@ def test_a_constant_is_the_same_in_any_precision(normal, training, rows):
     other = X[:300].astype(rows)
     assert not np.isinf(monitor.statistics(other)).any()
     assert not any(np.isinf(monitor.update(x).statistics).any() for x in other)
+    rounded = np.column_stack([normal[:300], np.full(300, 0.1, np.float32)])  # float32 that became float64
+    assert not np.isinf(monitor.statistics(rounded)).any()
     other[:, 12] = np.nextafter(other[:, 12], 1) if rows == "float32" else 0.1 + 1e-8
     assert np.isinf(monitor.statistics(other)[:, 1]).all()
 

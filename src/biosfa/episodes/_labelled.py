@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from biosfa.episodes._labels import lengths_of
 from biosfa.episodes._starts import episode_lengths
 from biosfa.episodes._times import JUMP, Times, read_times, steps_of
+from biosfa.floats import to_floats
 from biosfa.typing import BoolArray
 from biosfa.wording import listed
 
@@ -166,7 +167,7 @@ def _layout(X: Any) -> Layout:
     if hasattr(X, "get_columns"):
         return _of_polars(X)
     if isinstance(X, np.ma.MaskedArray):
-        return Layout(np.ma.filled(X.astype(X.dtype if X.dtype.kind == "f" else float), np.nan))
+        return Layout(to_floats(X))
     return Layout(_in_memory(X) if hasattr(X, "__dlpack_device__") and not isinstance(X, np.ndarray) else X)
 
 

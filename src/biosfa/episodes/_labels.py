@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from biosfa.floats import unmasked
+
 MISSING = ("nan", "None", "<NA>", "NaT")  # as pandas and NumPy print them
 
 
@@ -33,17 +35,17 @@ def lengths_of(
     for name, values in (("episode", episode), ("index", index)):
         if values is None:
             continue
-        each = np.asarray(values)
+        each = unmasked(values)
         if n_rows is None:
             raise ValueError(f"{name} is for arrays: give episodes of a stream to open_stream, as episodes")
         if not isinstance(n_rows, int | np.integer):  # Dask does not know it before it has read a frame
             n_rows = len(each)
         if each.shape != (n_rows,):
             raise ValueError(f"{name} must have one value per row of X, {n_rows}; got the shape {each.shape}")
-        if name == "index" and each.dtype.kind not in "iu":
-            raise ValueError(f"index must have the number of each row in the recording; got {each.dtype}")
         if np.isin(each.astype(str), MISSING).any():
             raise ValueError(f"{name} has missing values: give one per row")
+        if name == "index" and each.dtype.kind not in "iu":
+            raise ValueError(f"index must have the number of each row in the recording; got {each.dtype}")
         begins = begins | (each[1:] != each[:-1] + 1 if name == "index" else each[1:] != each[:-1])
     cuts = np.flatnonzero(np.concatenate([[True], begins]))
     return np.diff(np.append(cuts, len(begins) + 1))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from biosfa.floats import unmasked
 from biosfa.typing import BoolArray, FloatArray, IntArray
 
 
@@ -18,7 +19,7 @@ def episode_starts(n_rows: int, lengths: ArrayLike | None, *, open_episode: bool
     if lengths is None:
         starts[:1] = not open_episode
         return starts
-    sizes = np.asarray(lengths)
+    sizes = unmasked(lengths)
     if sizes.ndim != 1 or (len(sizes) and not np.issubdtype(sizes.dtype, np.integer)):
         raise ValueError(f"lengths must be a list of whole numbers, one per episode; got {lengths!r}")
     if len(sizes) == 0 or (sizes < 1).any():

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biosfa.exceptions import InputError
+from biosfa.floats import to_floats, unmasked
 from biosfa.typing import BoolArray, Float64Array
 from biosfa.wording import shortened
 
@@ -24,7 +25,9 @@ def read_times(time: np.ndarray[Any, Any]) -> Times:
     if time.dtype.kind in "iu" and (time <= np.iinfo(np.int64).max).all():
         return time.astype(np.int64)
     try:
-        return time.astype(np.float64)
+        return to_floats(time, lambda row, _: f"the time of row {row}").astype(np.float64)
+    except InputError:
+        raise
     except (ValueError, TypeError):
         pass
     with warnings.catch_warnings():
@@ -83,7 +86,7 @@ def steps_within(time: ArrayLike, starts: BoolArray, kept: BoolArray | None = No
     ValueError
         If there is not one finite time per row, or if times do not increase within an episode.
     """
-    given = np.asarray(time)
+    given = unmasked(time)
     n_rows = len(starts) if kept is None else len(kept)
     if given.shape != (n_rows,):
         raise ValueError(f"time must be a list of {n_rows} times, one per row of X; got the shape {given.shape}")

@@ -19,6 +19,7 @@ from biosfa.estimators._persistence import from_model, to_model
 from biosfa.estimators._projection import Projection, check_columns
 from biosfa.estimators._scoring import mean_slowness
 from biosfa.exceptions import DivergenceError, ShortEpisodeWarning
+from biosfa.floats import to_floats, unmasked
 from biosfa.io import Chunk, Position, Reading, Stream
 from biosfa.io.model_file import Model, write_model
 from biosfa.io.tables import is_collection
@@ -26,7 +27,6 @@ from biosfa.registry import EXPANSIONS
 from biosfa.signal import Reduction, SignalPath, delayed_names
 from biosfa.typing import Arrays, BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.validation import (
-    FLOATS,
     check_choice,
     check_count,
     check_samples,
@@ -239,7 +239,7 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         goes_on = self._gap or (not first and self._open)
         begins = episode_starts(len(samples), lengths, open_episode=goes_on)
         if starts is not None:
-            given = np.asarray(starts)
+            given = unmasked(starts)
             if lengths is not None or given.shape != (len(samples),) or given.dtype != np.bool_:
                 raise ValueError("starts must be an array of booleans, one per row, and cannot be used with lengths")
             begins |= given
@@ -339,13 +339,11 @@ class SlowFeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         array of shape (n_components,)
         """
         check_is_fitted(self)
-        sample = np.asarray(x)
+        sample = to_floats(x)
         wanted = (self.n_features_in_,) if self.n_delays == 1 else (self.n_delays, self.n_features_in_)
         if sample.shape != wanted:
             raise ValueError(f"x must have the shape {wanted}; got {sample.shape}")
         newest_first = np.atleast_2d(sample)[::-1]
-        if sample.dtype not in FLOATS:
-            newest_first = newest_first.astype(np.float64)
         expanded = self._signal.expand(self._signal.reduce(newest_first).reshape(1, -1))
         mean, components = self._map()
         features: FloatArray = ((expanded - mean) @ components.T)[0].astype(expanded.dtype, copy=False)

@@ -20,10 +20,11 @@ from biosfa.episodes import episode_starts
 from biosfa.estimators._fitting import Elsewhere, Fitting, chunk_of_rows
 from biosfa.estimators._learned import Learned, learn_section
 from biosfa.extras import imported
+from biosfa.floats import to_floats
 from biosfa.io import Chunk, Position
-from biosfa.io.tables import Block, as_blocks, frame_parts, frame_rows, is_collection, is_frame, row_cursor, to_floats
+from biosfa.io.tables import Block, as_blocks, frame_parts, frame_rows, is_collection, is_frame, row_cursor
 from biosfa.typing import BoolArray, FloatArray, IntArray
-from biosfa.validation import check_finite, check_samples, checked_weights
+from biosfa.validation import check_finite, check_samples, checked_weights, place_of
 
 if TYPE_CHECKING:
     from biosfa.estimators._base import SlowFeatureEstimator
@@ -35,8 +36,10 @@ class RowReader:
     """Reads blocks of checked rows whose labels are: whether they begin an episode, and, if they have any, weights."""
 
     def chunks_of(self, block: Block, at: Position) -> Iterator[Chunk]:
-        """Yield the chunk of a block."""
+        """Yield the chunk of a block. The first row of all begins an episode, whichever chunk has it."""
         starts, *weights = block.labels
+        if at.n_rows == 0:
+            starts = starts | (np.arange(len(starts)) == 0)
         yield chunk_of_rows(block.samples, starts, weights[0] if weights else None, at)
 
 
@@ -54,10 +57,7 @@ class Chunks:
         """Divide episodes and weights into chunks like those of X."""
         rows, sizes, _ = as_blocks(X, sized=lengths is not None or weights is not None)
         if sizes is None:
-            nothing = np.empty(0, np.int64)
-            return cls(
-                rows, [None] * len(rows), [np.zeros(1, np.int64), *[nothing] * (len(rows) - 1)], [None] * len(rows)
-            )
+            return cls(rows, [None] * len(rows), [np.empty(0, np.int64)] * len(rows), [None] * len(rows))
         ends = np.cumsum([0, *sizes])
         starts = np.flatnonzero(episode_starts(int(ends[-1]), lengths, open_episode=False))
         cuts = [starts[slice(*np.searchsorted(starts, ends[i : i + 2]))] - ends[i] for i in range(len(rows))]
@@ -118,13 +118,15 @@ def _example(X: Any) -> Any:
 
 
 def _first_samples(estimator: "SlowFeatureEstimator", chunks: Chunks) -> tuple[FloatArray, Any]:
-    """Return samples to start with: those of the first chunk if an expansion is fitted to them."""
+    """Return samples to start with: those of the first chunk that has any if an expansion is fitted to them."""
     expansion = estimator.expansion
-    if expansion is None or isinstance(expansion, str):
-        return np.zeros((1, estimator.n_features_in_)), np.ones(1, np.bool_)
-    rows = to_floats(np.asarray(chunks.rows[0].compute()))
-    chunk = chunk_of_rows(rows, _starts(chunks.cuts[0], len(rows)), None, Position())
-    return chunk.samples, chunk.starts
+    if not (expansion is None or isinstance(expansion, str)):
+        for rows, cuts in zip(chunks.rows, chunks.cuts, strict=True):
+            samples = to_floats(rows.compute())
+            chunk = chunk_of_rows(samples, _starts(cuts, len(samples)), None, Position())
+            if len(chunk.samples):
+                return chunk.samples, chunk.starts
+    return np.zeros((1, estimator.n_features_in_)), np.ones(1, np.bool_)
 
 
 def _starts(cuts: IntArray, n_rows: int) -> BoolArray:
@@ -137,7 +139,7 @@ def _starts(cuts: IntArray, n_rows: int) -> BoolArray:
 def _learn(template: Fitting, depth: int, rows: Any, begin: int | None, cuts: IntArray, weights: Any) -> Learned:
     """Learn from one chunk. This runs on a worker."""
     estimator = template.estimator
-    samples = to_floats(np.asarray(rows))
+    samples = to_floats(rows, partial(place_of, estimator, None, begin))
     if samples.shape[1] != estimator.n_features_in_:
         raise ValueError(f"a chunk of X has {samples.shape[1]} columns, and not {estimator.n_features_in_}")
     check_finite(estimator, samples, allow_nan=estimator.missing == "break", first_row=begin)
@@ -205,7 +207,8 @@ def _features(
     estimator: "SlowFeatureEstimator", before: list[Any], rows: Any, cuts: IntArray, begin: int | None
 ) -> FloatArray:
     """Return the features of one chunk; ``before`` has rows that its delays need. This runs on a worker."""
-    samples = to_floats(np.concatenate([*before, rows]))
+    place = partial(place_of, estimator, None, None)
+    samples = np.concatenate([to_floats(part, place) for part in (*before, rows)])
     check_finite(estimator, samples, allow_nan=estimator.missing == "break", first_row=begin)
     if not len(samples):
         return np.empty((0, len(estimator._map()[1])), samples.dtype)

@@ -28,6 +28,12 @@ from biosfa.wording import counted, listed
 # Condition number of the correlations from which on the loss of digits is worth a warning.
 ILL_CONDITIONED = 1e11
 
+# Mean square, times a weight, from which on it has twelve digits: squares are rounded to multiples of 5e-324.
+LEAST_SQUARE = 5e-312
+
+# Slowness of a column from which on unequal weights leave few digits to its variance. With equal weights it is about 4.
+LARGEST_SLOWNESS = 1e12
+
 
 class ExactEstimator(WayBack, SlowFeatureEstimator):
     """Base class of the estimators that solve the eigenproblem of moments."""
@@ -132,6 +138,7 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
         m = moments.n_features
         if moments.n_pairs == 0:
             return Solution.of(moments, np.empty((0, m)), np.empty(0), 0, np.arange(m))
+        _check_sizes(moments)
         C_xx, C_dot = moments.covariance, moments.difference_covariance
         variance = np.diag(C_xx)
         noise = np.where(variance > 0.0, self.ridge * variance.mean(), 0.0)
@@ -302,3 +309,21 @@ class Solution(NamedTuple):
         for array in (components, delta_values, redundant):
             array.setflags(write=False)
         return cls(moments, components, delta_values, rank, redundant)
+
+
+def _check_sizes(moments: Moments) -> None:
+    """Raise ValueError if the sums over samples or over pairs have lost their digits."""
+    varies = np.diag(moments.scatter) > 0.0
+    for sums, n in ((moments.scatter, moments.n_samples), (moments.difference, moments.n_pairs)):
+        squares = np.diag(sums)
+        if ((squares > 0.0) & (squares < LEAST_SQUARE * n)).any():
+            raise ValueError(
+                "the (expanded) samples vary so little, or have weights so small, that their squares lose digits: "
+                "scale the input"
+            )
+    variance, change = np.diag(moments.covariance)[varies], np.diag(moments.difference_covariance)[varies]
+    if moments.time_unit is None and (change > LARGEST_SLOWNESS * variance).any():
+        raise ValueError(
+            "the weights of the samples are so unequal that their variance is lost beside their differences: give "
+            "weights that are more alike"
+        )

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from biosfa.episodes import rows_of
 from biosfa.estimators._exact import ExactEstimator, check_no_stream
 from biosfa.estimators._scoring import varies
+from biosfa.floats import unmasked
 from biosfa.graphs import Graph, classes_of, clustered_graph, serial_graph
 from biosfa.io.model_file import Model
 from biosfa.typing import Arrays, BoolArray, FloatArray
@@ -186,7 +187,7 @@ class GraphSFA(ExactEstimator):
                 f"GraphSFA(graph={self.graph!r}) requires y to be passed, but the target y is None: give one label per "
                 "sample, or a Graph"
             )
-        labels = np.asarray(y)
+        labels = unmasked(y)
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels[:, 0]
         if labels.shape != (n_samples,):

@@ -16,6 +16,7 @@ from biosfa.estimators._fitting import Episodes, check_pairs_per_feature
 from biosfa.estimators._give_aways import as_slow_as_ramps, warn_of_give_aways
 from biosfa.estimators._way_back import Joint, WayBack, joint_of
 from biosfa.exceptions import DivergenceError
+from biosfa.floats import to_floats
 from biosfa.io import Position, Stream
 from biosfa.kernels.local import Mode, Rule
 from biosfa.learning import (
@@ -185,7 +186,7 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         self
         """
         with unchanged_on_error(self, DivergenceError):
-            cube = np.asarray(X)
+            cube = X if type(X) is np.ndarray else to_floats(X)
             if cube.ndim != 3:
                 raise ValueError(f"X must have the shape (n_steps, n_streams, n_features); got {cube.shape}")
             n_steps, n_streams, n_features = cube.shape
@@ -223,7 +224,7 @@ class NetworkEstimator(WayBack, SlowFeatureEstimator):
         -------
         self
         """
-        sample = np.asarray(x)
+        sample = x if type(x) is np.ndarray else to_floats(x)
         if not (self._plain and self._open and sample.shape == (self.n_features_in_,) and sample.dtype in FLOATS):
             if sample.ndim != 1:
                 raise ValueError(f"x must have the shape (n_features,); got {sample.shape}")

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import eigs
 from sklearn.neighbors import kneighbors_graph
 
 from biosfa.exceptions import DisconnectedGraphWarning
+from biosfa.floats import to_floats, unmasked
 from biosfa.graphs._graph import Graph
 from biosfa.typing import Float64Array, IntArray
 from biosfa.validation import check_count
@@ -137,7 +138,7 @@ def nearest_neighbour_graph(X: ArrayLike, k: int) -> Graph:
     >>> nearest_neighbour_graph(np.arange(10.0)[:, None], k=2)
     <Graph of 11 edges>
     """
-    samples = np.asarray(X)
+    samples = to_floats(X)
     if samples.ndim != 2:
         raise ValueError(f"X must have the shape (n_samples, n_features); got {samples.shape}")
     if check_count("k", k) >= len(samples):
@@ -243,7 +244,7 @@ def _numbers(y: ArrayLike) -> Float64Array:
 
 
 def _labels(y: ArrayLike) -> Labels:
-    labels = np.asarray(y)
+    labels = unmasked(y)
     if labels.ndim != 1 or len(labels) < 2:
         raise ValueError(f"y must be a list of two or more labels, one per sample; got the shape {labels.shape}")
     return labels

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from biosfa.floats import unmasked
 from biosfa.kernels.exact import Moments, Rows, accumulate_groups, accumulate_pairs, accumulate_samples
 from biosfa.typing import Arrays, BoolArray, Float64Array, IntArray
 from biosfa.validation import checked_weights
@@ -60,7 +61,7 @@ class Graph:
         groups: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> None:
-        pairs = np.asarray(edges)
+        pairs = unmasked(edges)
         if pairs.size == 0:
             raise ValueError("there are no pairs: give at least one")
         if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
@@ -158,7 +159,7 @@ def as_graph(pairs: ArrayLike | Graph, weights: ArrayLike | None, sample_weight:
 
 
 def _checked_groups(groups: ArrayLike) -> IntArray:
-    numbers = np.asarray(groups)
+    numbers = unmasked(groups)
     if numbers.ndim != 1 or not len(numbers) or not np.issubdtype(numbers.dtype, np.integer) or numbers.min() < 0:
         raise ValueError(f"groups must be whole numbers from 0, one per sample; got {groups!r}")
     return _whole_numbers(numbers, "groups")

@@ -6,7 +6,9 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from biosfa import estimators
+from biosfa.exceptions import InputError
 from biosfa.extras import imported
+from biosfa.floats import check_digits, to_floats
 from biosfa.typing import Float64Array
 from biosfa.validation import check_finite
 from biosfa.wording import listed, shortened
@@ -268,9 +270,12 @@ def _row(x: Mapping[Hashable, Any], keys: list[Hashable]) -> Float64Array:
     if len(x) != len(keys) or not all(map(x.__contains__, keys)):
         _refuse(x, keys)
     try:
-        return np.array([x[key] for key in keys], dtype=np.float64)
+        values = to_floats([x[key] for key in keys], lambda i, _: f"the value of {keys[i]!r}")
+    except InputError:
+        raise
     except (TypeError, ValueError):
         raise ValueError(f"every value of a sample must be a number; got {shortened(repr(x))}") from None
+    return values.astype(np.float64, copy=False)
 
 
 def _rows(frame: Any, keys: list[Hashable]) -> Float64Array:
@@ -279,6 +284,7 @@ def _rows(frame: Any, keys: list[Hashable]) -> Float64Array:
     if set(columns) != set(keys):
         _refuse(columns, keys)
     values: Float64Array = frames.to_numpy(frame)
+    check_digits(values, lambda i: frame[columns[i]].to_list(), lambda row, i: f"row {row}, column {columns[i]!r}")
     return np.ascontiguousarray(values[:, [columns.index(key) for key in keys]])
 
 

@@ -20,6 +20,7 @@ from biosfa.episodes import (
     without_missing,
 )
 from biosfa.exceptions import InputError
+from biosfa.floats import unmasked
 from biosfa.io._chunk import Chunk, Position
 from biosfa.io._columns import features_of, number_of
 from biosfa.io._jumps import JumpError, describe_jump
@@ -69,7 +70,7 @@ class StreamOptions:
             return
         if np.size(self.episodes) == 0 or np.min(self.episodes) < 1:
             raise ValueError(f"every episode needs at least one row; got episodes={self.episodes!r}")
-        given = np.asarray(self.episodes)
+        given = unmasked(self.episodes)
         if given.dtype.kind not in "iu":
             raise ValueError(f"episodes must be whole numbers, or the name of a column; got {self.episodes!r}")
         object.__setattr__(self, "episodes", int(given) if given.ndim == 0 else tuple(given.tolist()))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from biosfa.exceptions import DivergenceError
+from biosfa.kernels.exact import reciprocal
 from biosfa.kernels.local import Mode, centre
 from biosfa.kernels.natural import network as natural
 from biosfa.kernels.precision import precision_for
@@ -18,6 +19,9 @@ from biosfa.typing import BoolArray, Float64Array, FloatArray
 
 # Bytes of samples that are centred and whitened at a time, few enough for the second-level cache.
 PIECE_BYTES = 2**20
+
+# Size of the weights of an output, relative to the largest, below which they are rounding.
+LEAST_WEIGHTS = 1e-8
 
 
 class NaturalNetwork(Network):
@@ -49,8 +53,20 @@ class NaturalNetwork(Network):
         """Feedforward weights of the k slowest outputs in the span of the averaged weights, each of unit variance."""
         average = self.whitening.weights_of_input(self.state.W_mean)
         dtype = precision_for(average, self.dtype)
-        components = read_out(self.k, self.state, average.astype(dtype)).components
+        components = read_out(self.k, self._heard(average), average.astype(dtype)).components
         return components.astype(precision_for(components, dtype))
+
+    def _heard(self, average: Float64Array) -> natural.NaturalState:
+        """Return the state without moments of outputs that hear nothing of the input any more.
+
+        These are outputs beyond the rank of the input. Their moments remember that they once had weights.
+        """
+        sizes = np.linalg.norm(average * reciprocal(self.whitening.scale), axis=1)
+        heard = sizes >= LEAST_WEIGHTS * sizes.max()
+        if heard.all():
+            return self.state
+        both = np.outer(heard, heard)
+        return self.state._replace(S=self.state.S * both, D=self.state.D * both)
 
     @property
     def M(self) -> Float64Array:

@@ -6,7 +6,7 @@ from biosfa.monitoring._detectors import WILDEST
 from biosfa.monitoring._fitted import normal_of
 from biosfa.monitoring._monitor import SlowFeatureMonitor
 from biosfa.monitoring._peers import Peer, compare
-from biosfa.monitoring._reading import SAME_VALUE
+from biosfa.monitoring._reading import SAME_VALUE, in_single
 from biosfa.monitoring._verdicts import ALARMS, VERDICTS, Rule, checked_persistence
 from biosfa.monitoring._watch import Status, Watched
 
@@ -26,5 +26,6 @@ __all__ = [
     "Watched",
     "checked_persistence",
     "compare",
+    "in_single",
     "normal_of",
 ]

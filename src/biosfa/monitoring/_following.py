@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from biosfa.exceptions import ShortCalibrationWarning
+from biosfa.floats import to_floats
 from biosfa.io import Chunk, Stream
 from biosfa.monitoring._calibration import Calibration
 from biosfa.monitoring._charts import previous_rows
@@ -51,9 +52,7 @@ class Following(Fitted):
         Status
         """
         self._check_names(x)
-        row: FloatArray = np.asarray(x)
-        if row.dtype not in FLOATS:
-            row = row.astype(np.float64)
+        row: FloatArray = x if type(x) is np.ndarray and x.dtype in FLOATS else to_floats(x)
         if row.shape != (getattr(self, "n_features_in_", None),):
             check_is_fitted(self)
             raise ValueError(f"x must have the shape ({self.n_features_in_},); got {row.shape}")

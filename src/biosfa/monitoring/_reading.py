@@ -23,11 +23,15 @@ class Moved(NamedTuple):
 
     @classmethod
     def among(cls, held: FloatArray, constants: dict[int, float]) -> Self:
-        """Return where the values of constant columns are not those of normal operation, in the precision of these."""
+        """Return where the values of constant columns are not those of normal operation.
+
+        They may have the precision of these values, or that of float32.
+        """
         if not constants:
             return cls(NO_ROWS, NO_ROWS)
-        columns, values = np.array(list(constants)), np.array(list(constants.values())).astype(held.dtype)
-        rows, which = np.nonzero(np.abs(held - values) > SAME_VALUE * np.abs(values))
+        columns, values = np.array(list(constants)), np.array(list(constants.values()))
+        distances = [np.abs(held - same.astype(held.dtype)) for same in (values, in_single(values))]
+        rows, which = np.nonzero(np.minimum(*distances) > (SAME_VALUE * np.abs(values)).astype(held.dtype))
         return cls(rows, columns[which])
 
 
@@ -71,6 +75,12 @@ class Read(NamedTuple):
         moved = Moved(np.searchsorted(rows, self.moved.rows[inside]), self.moved.columns[inside])
         now, before, begins = self.features
         return Read(Features(now[rows], before[rows], begins[rows]), self.held[rows], moved, self.statistics[rows])
+
+
+def in_single(values: Float64Array) -> Float64Array:
+    """Return values as rows have them that were float32 before they became float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values.astype(np.float32).astype(np.float64)
 
 
 def constants_of(held: FloatArray, constants: dict[int, float]) -> dict[int, float]:

@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 
 from biosfa.episodes import rows_of
 from biosfa.estimators import Episodes, SlowFeatureEstimator, check_pairs_per_feature
+from biosfa.floats import to_floats
 from biosfa.io import Position, Stream
 from biosfa.kernels.finite import is_moderate
 from biosfa.learning import LearningRate, Schedule, check_learning_rate, rates, read_out, solve_readout
@@ -86,7 +87,7 @@ class OnlineRival(SlowFeatureEstimator):
         -------
         self
         """
-        sample = np.asarray(x)
+        sample: np.ndarray[Any, Any] = x if type(x) is np.ndarray else to_floats(x)
         usual = self._plain and self._open and sample.shape == (self.n_features_in_,) and sample.dtype == np.float64
         if not (usual and is_moderate(sample, LARGEST)):
             if sample.ndim != 1:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from biosfa.episodes import rows_of
 from biosfa.estimators import ConstantColumns, Monotone
+from biosfa.floats import to_floats
 from biosfa.io import Stream, open_stream
 from biosfa.kernels.exact import Moments
 from biosfa.registry import EXPANSIONS
@@ -27,7 +28,7 @@ def opened(X: Any, lengths: ArrayLike | None = None) -> Stream:
             raise ValueError("lengths cannot be used with a stream: give them to open_stream, as episodes")
         return X
     if isinstance(X, list | tuple) and not all(isinstance(each, str | os.PathLike) for each in X):
-        X = np.asarray(X, dtype=np.float64)
+        X = to_floats(X)
     if X is None or (isinstance(X, list | tuple) and not X):
         raise ValueError("there is no input: give an array, a data frame, files or a stream")
     X, lengths, _ = rows_of(X, lengths)

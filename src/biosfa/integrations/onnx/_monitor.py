@@ -8,7 +8,16 @@ from biosfa.integrations.onnx._features import ExpandedSignal, Features
 from biosfa.integrations.onnx._graph import DOUBLE, Graph, Value
 from biosfa.integrations.onnx._maps import expanded, linear
 from biosfa.integrations.onnx._rows import Rows
-from biosfa.monitoring import REST, SAME_VALUE, SLOW_AND_REST, WILDEST, Charts, SlowFeatureMonitor, normal_of
+from biosfa.monitoring import (
+    REST,
+    SAME_VALUE,
+    SLOW_AND_REST,
+    WILDEST,
+    Charts,
+    SlowFeatureMonitor,
+    in_single,
+    normal_of,
+)
 from biosfa.typing import Float64Array
 
 # Larger features are not told apart, so that their squares are finite in float32.
@@ -64,10 +73,13 @@ class Statistics(ExpandedSignal):
 
     def _with_moved(self, graph: Graph, rows: Rows, statistics: Value) -> Value:
         """Return infinite statistics of the rest where a column has another value than in normal operation."""
-        columns, values = np.array(list(self.constants)), graph.rounded(np.array(list(self.constants.values())))
+        columns, values = np.array(list(self.constants)), np.array(list(self.constants.values()))
         newest = rows.delayed(1)
-        distance = graph.node("Abs", graph.node("Sub", graph.node("Gather", newest, columns, axis=1), values))
-        moved = graph.node("Greater", distance, SAME_VALUE * np.abs(values))
+        held = graph.node("Gather", newest, columns, axis=1)
+        distances = [
+            graph.node("Abs", graph.node("Sub", held, graph.rounded(same))) for same in (values, in_single(values))
+        ]
+        moved = graph.node("Greater", graph.node("Min", *distances), SAME_VALUE * np.abs(values))
         n_moved = graph.node("ReduceSum", graph.cast(moved, graph.dtype), [1])
         is_complete = graph.node("Not", graph.node("IsNaN", graph.node("ReduceSum", newest, [1])))
         infinite = graph.node("And", graph.node("Greater", n_moved, 0.0), is_complete)

@@ -4,7 +4,7 @@ from biosfa.io.tables._arrow import Frame
 from biosfa.io.tables._collections import Collection, as_blocks, frame_parts, frame_rows, is_collection, is_frame
 from biosfa.io.tables._formats import STDOUT, create_table, is_table, open_table
 from biosfa.io.tables._standard_input import STDIN, live_input, standard_input
-from biosfa.io.tables._table import Block, Cursor, Sliced, Table, Wrong, row_cursor, to_floats
+from biosfa.io.tables._table import Block, Cursor, Sliced, Table, Wrong, row_cursor
 from biosfa.io.tables._text import TextWriter
 
 __all__ = [
@@ -29,5 +29,4 @@ __all__ = [
     "open_table",
     "row_cursor",
     "standard_input",
-    "to_floats",
 ]

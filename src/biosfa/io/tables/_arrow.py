@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from biosfa.exceptions import InputError
+from biosfa.floats import check_digits
 from biosfa.io.tables._checks import NOT_A_SAMPLE, NOT_SAMPLES
 from biosfa.io.tables._table import Array, Block, Cursor, Table, row_cursor
 from biosfa.typing import FloatArray
@@ -47,8 +48,8 @@ class ArrowTable(Table):
         """A column and its type, in words."""
         return f"{self.name}, column {quoted(self.columns[number])}: {shortened(str(self._types[number]))}"
 
-    def cells(self, batch: Any, features: list[int], labels: list[int]) -> tuple[FloatArray, list[Array]]:
-        """Samples and labels of some rows."""
+    def cells(self, batch: Any, features: list[int], labels: list[int], begin: int) -> tuple[FloatArray, list[Array]]:
+        """Samples and labels of some rows; ``begin`` is the number of the first."""
         from pyarrow import types
 
         single = all(types.is_float32(self._types[i]) for i in features)
@@ -56,6 +57,12 @@ class ArrowTable(Table):
         found = dict(zip(batch.schema.names, batch.columns, strict=True))
         for position, i in enumerate(features):
             samples[:, position] = _to_numpy(found[self.columns[i]])
+
+        def exact(position: int) -> Any:
+            column = found[self.columns[features[position]]]
+            return _to_numpy(column) if types.is_floating(column.type) else column.to_pylist()
+
+        check_digits(samples, exact, lambda row, position: self.place(begin + row, features[position]))
         return samples, [_to_numpy(found[self.columns[i]]) for i in labels]
 
 
@@ -77,7 +84,7 @@ class Frame(ArrowTable):
         """Slices of the frame."""
         self.check_types(features, labels)
         for begin in range(cursor[0] if cursor else 0, self._table.num_rows, size):
-            samples, found = self.cells(self._table.slice(begin, size), features, labels)
+            samples, found = self.cells(self._table.slice(begin, size), features, labels, begin)
             after = (begin + len(samples),)
             yield Block(samples, found, partial(add, begin), after, partial(row_cursor, begin))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from biosfa.exceptions import InputError
 from biosfa.extras import imported
+from biosfa.floats import check_digits
 from biosfa.io.tables._arrow import Frame
 from biosfa.io.tables._checks import check_real, two_dimensions
 from biosfa.io.tables._table import Block, Cursor, Sliced, Table
@@ -70,6 +71,9 @@ def frame_rows(frame: Any) -> FloatArray:
     """Return a frame of pandas as rows of numbers; what is missing is NaN."""
     single = all(kind == np.float32 for kind in frame.dtypes)
     rows: FloatArray = frame.to_numpy(np.float32 if single else np.float64, na_value=np.nan)
+    check_digits(
+        rows, lambda i: frame.iloc[:, i].tolist(), lambda row, i: f"row {row} of a chunk, column {frame.columns[i]!r}"
+    )
     return rows
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from biosfa.exceptions import InputError
+from biosfa.floats import check_digits
 from biosfa.io.tables._checks import NOT_A_SAMPLE, NOT_SAMPLES, reading
 from biosfa.io.tables._header import NUMBER, is_header
 from biosfa.io.tables._lines import BLANK, blank_lines, count_lines
@@ -117,6 +118,8 @@ class Grammar:
         ------
         LineError
             If a line has not as many cells as the first.
+        InputError
+            If a whole number has too many digits.
         """
         import pyarrow as pa
 
@@ -140,6 +143,12 @@ class Grammar:
         samples = np.empty((table.num_rows, len(features)))
         for i in range(len(features)):
             samples[:, i] = _numbers(table.column(i)) if as_words else table.column(i).to_numpy()
+
+        def as_written(i: int) -> list[str]:
+            words = table.column(i) if as_words else self._read(lines, [features[i]], [], pa.binary()).column(0)
+            return list(_words(words))
+
+        check_digits(samples, as_written, lambda row, i: self._place(lines, line, row, features[i]))
         return Cells(samples, [table.column(len(features) + i).to_numpy() for i in range(len(labels))], wrong)
 
     def _read(self, lines: bytes, features: list[int], labels: list[int], kind: Any) -> Any:
@@ -195,7 +204,6 @@ class Grammar:
         row, feature, cell = min(found)
         if not self._had_numbers:
             self._check_for_numbers(table, features)
-        column = self._column_name(feature)
         if re.fullmatch(r"[-+]?\d+,\d+", cell):
             advice = "write decimals with a point"
         else:
@@ -203,8 +211,12 @@ class Grammar:
                 "leave the column out with skip (--skip), say that it is time or episodes (--time, --episodes), or let "
                 'missing="break" (--missing break) take it for a gap'
             )
-        where = f"{self.name}, line {self._line_of_row(lines, line, 0, row)}"
-        return Wrong(row, f"{where}, column {column}: {quoted(cell)} is not a number; {advice}")
+        where = self._place(lines, line, row, feature)
+        return Wrong(row, f"{where}: {quoted(cell)} is not a number; {advice}")
+
+    def _place(self, lines: bytes, line: int, row: int, feature: int) -> str:
+        """Where a cell is, in words."""
+        return f"{self.name}, line {self._line_of_row(lines, line, 0, row)}, column {self._column_name(feature)}"
 
     def _check_for_numbers(self, table: Any, features: list[int]) -> None:
         """Raise InputError if there are columns without a single number; name all of them."""

@@ -59,7 +59,7 @@ class Npy(Table):
                 else:
                     rows = np.empty((n, n_columns), self._dtype)
                     self._fill(file, begin * n_columns, rows.reshape(-1), begin, n)
-                yield split(rows, features, labels, begin)
+                yield split(self, rows, features, labels, begin)
                 begin += n
 
     def breaks(self, n_bytes: int, size: int) -> list[Cursor]:

@@ -80,7 +80,8 @@ class Parquet(ArrowTable):
         begin = int(self._group_ends[group - 1]) if group else 0
         with reading(f"{self.name}, row {begin} or after: it cannot be read"):
             for batch in file.iter_batches(size, row_groups=[group], columns=names, use_threads=False):
-                yield self.cells(batch, features, labels)
+                yield self.cells(batch, features, labels, begin)
+                begin += batch.num_rows
 
     def _open(self) -> Any:
         from pyarrow import parquet

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from biosfa.exceptions import InputError
+from biosfa.floats import to_floats, unmasked
 from biosfa.io.tables._checks import MOST_COLUMNS, check_real, reading, two_dimensions
 from biosfa.typing import FloatArray
 from biosfa.wording import listed, printable, quoted
@@ -97,6 +98,10 @@ class Table(ABC):
         """Numbers of the columns by their names."""
         return {column: i for i, column in enumerate(self.columns)}
 
+    def place(self, row: int, column: int) -> str:
+        """Return in words where a value is, for messages."""
+        return f"{self.name}, {self.counts} {row}, column {quoted(self.columns[column])}"
+
     @abstractmethod
     def blocks(self, cursor: Cursor, size: int, features: list[int], labels: list[int]) -> Iterator[Block]:
         """Yield blocks of at most ``size`` rows after ``cursor``. Blocks of a live stream have the rows that arrived.
@@ -135,8 +140,8 @@ class Sliced(Table):
         assert self.n_rows is not None
         for begin in range(cursor[0] if cursor else 0, self.n_rows, size):
             with reading(f"{self.name}, row {begin} or after: it cannot be read"):
-                rows = np.asarray(self._array[begin : begin + size])
-            yield split(rows.reshape(len(rows), -1), features, labels, begin)
+                rows = np.asanyarray(self._array[begin : begin + size])  # with its mask, if it has one
+            yield split(self, rows.reshape(len(rows), -1), features, labels, begin)
 
 
 def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
@@ -151,24 +156,17 @@ def chosen(path: Path, wanted: str | None, found: list[str]) -> str:
     return found[0]
 
 
-def split(rows: Array, features: list[int], labels: list[int], begin: int) -> Block:
-    """Return a block from rows with all columns; ``begin`` is the number of the first row."""
+def split(table: Table, rows: Array, features: list[int], labels: list[int], begin: int) -> Block:
+    """Return a block from rows with all columns of a table; ``begin`` is the number of the first row."""
     chosen = rows if features == list(range(rows.shape[1])) else rows[:, features]
-    labelled = [rows[:, i] for i in labels]
-    return Block(to_floats(chosen), labelled, partial(add, begin), (begin + len(rows),), partial(row_cursor, begin))
+    samples = to_floats(chosen, lambda row, column: table.place(begin + row, features[column]))
+    labelled = [unmasked(rows[:, i]) for i in labels]
+    return Block(samples, labelled, partial(add, begin), (begin + len(rows),), partial(row_cursor, begin))
 
 
 def row_cursor(begin: int, row: int) -> Cursor:
     """Return the cursor of a row, in tables that count rows."""
     return (begin + row,)
-
-
-def to_floats(rows: Array) -> FloatArray:
-    """Return rows as contiguous float64, or float32 if they are float32, in the byte order of the machine."""
-    dtype = np.float32 if rows.dtype.kind == "f" and rows.dtype.itemsize == 4 else np.float64
-    with np.errstate(over="ignore"):  # a longer float that does not fit is infinite, which is an error of its own
-        floats: FloatArray = np.ascontiguousarray(rows, dtype=dtype)
-    return floats
 
 
 def _counted_from(of_row: Callable[[int], Any], begin: int, row: int) -> Any:

@@ -50,6 +50,13 @@ AVERAGED = 6.0
 # What is added to the diagonal of WWᵀ, in units of its trace and the precision: rows that depend on others stay finite.
 RIDGE = 16.0
 
+# Square of what a row has beside the rows before it, relative to what is added: below, it is rounding. So it is for
+# every row beyond the rank of the input. It must not grow, because it depends on how the stream is cut into chunks.
+DEPENDENT = 4.0
+
+# Share of the largest power of an output below which the power of another is rounding, and so is its slowness.
+SILENT = 1e-12
+
 
 class NaturalState(NamedTuple):
     """The network on whitened input: K = k + guards outputs, P parallel streams."""
@@ -239,9 +246,10 @@ def _close_block(n_seen: int, k: int, window: float, state: NaturalState) -> Non
     change[:] = 0.0
     count = min(float(n_seen), window)
     delta = np.empty(K)
+    loudest = state.recent[0].max()
     for i in range(K):
         power = state.recent[0, i]
-        delta[i] = state.recent[1, i] / power if power > 0.0 else 2.0
+        delta[i] = state.recent[1, i] / power if power > SILENT * loudest else 2.0
     for i in range(K):
         M[i] = max(M_MIN, 4.0 - delta[i])
     orthogonalise(W, M)
@@ -263,7 +271,35 @@ def orthogonalise(W: FloatArray, M: Float64Array) -> None:
         return
     for i in range(len(M)):
         covariance[i, i] += floor
-    factor = np.linalg.inv(np.linalg.cholesky(covariance))
+    triangle = np.linalg.cholesky(covariance)
+    for i in range(len(M)):
+        if triangle[i, i] ** 2 <= floor * (1.0 + DEPENDENT):
+            _orthogonalise_dependent(W, M, floor * DEPENDENT)
+            return
+    factor = np.linalg.inv(triangle)
     for i in range(len(M)):
         factor[i] *= M[i]
     W[:] = np.dot(factor.astype(W.dtype), W)
+
+
+@jit
+def _orthogonalise_dependent(W: FloatArray, M: Float64Array, rounding: float) -> None:
+    """Do the same for rows that depend on others. Each becomes one that does not, the same for all chunks."""
+    rows = W.astype(np.float64)
+    for i in range(len(M)):
+        row = rows[i]
+        _leave_out(row, rows[:i])
+        if np.dot(row, row) <= rounding:
+            for j in range(len(row)):
+                row[j] = np.cos((i + 1.0) * (j + 1.0))  # any numbers
+            _leave_out(row, rows[:i])
+        row /= np.sqrt(np.dot(row, row))
+    for i in range(len(M)):
+        W[i] = (M[i] * rows[i]).astype(W.dtype)
+
+
+@jit
+def _leave_out(row: Float64Array, others: Float64Array) -> None:
+    """Subtract from a row what lies along other rows, which are orthonormal; twice, for the sake of rounding."""
+    for _ in range(2):
+        row -= np.dot(np.dot(others, row), others)
