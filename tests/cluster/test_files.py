@@ -124,7 +124,7 @@ def test_sections_give_the_model_and_the_features_of_one_machine(files, stream, 
             features.transform(str(tmp_path / "one"), files, str(tmp_path / "parts.npy"), {}, Here())
         return
     n_rows = features.transform(str(tmp_path / "one"), files, str(tmp_path / "parts.npy"), {}, Here())
-    parts = sorted((tmp_path / "parts.npy").iterdir())
+    parts = sorted((tmp_path / "parts.npy").glob("*.npy"))
     assert n_rows == N
     assert len(parts) == 3 if undivided else len(parts) >= 10
     np.testing.assert_array_equal(np.concatenate([np.load(part) for part in parts]), np.load(tmp_path / "one.npy"))
@@ -135,7 +135,7 @@ def test_features_with_delays_cross_the_sections_of_a_file(files, tmp_path, smal
     fitted(options_for(files, {"skip": ["t"], "episodes": "trial"}, delays=5), tmp_path / "m")
     features.transform(str(tmp_path / "m"), files, str(tmp_path / "one.npy"), {})
     features.transform(str(tmp_path / "m"), files, str(tmp_path / "parts.npy"), {}, Here())
-    parts = [np.load(part) for part in sorted((tmp_path / "parts.npy").iterdir())]
+    parts = [np.load(part) for part in sorted((tmp_path / "parts.npy").glob("*.npy"))]
     np.testing.assert_array_equal(np.concatenate(parts), np.load(tmp_path / "one.npy"))
 
 
@@ -260,7 +260,7 @@ def test_a_folder_with_other_files_is_not_overwritten(files, tmp_path):
     fitted(options_for(files, {"skip": ["trial", "t"]}), tmp_path / "m")
     (tmp_path / "y.npy").mkdir()
     (tmp_path / "y.npy" / "notes.txt").touch()
-    with pytest.raises(OutputError, match=r"holds notes\.txt, which are no parts"):
+    with pytest.raises(OutputError, match=r"holds notes\.txt, which this command has not written"):
         features.transform(str(tmp_path / "m"), files, str(tmp_path / "y.npy"), {}, Here())
     with pytest.raises(InputError, match="workers cannot use standard input and output"):
         features.transform(str(tmp_path / "m"), files, "-", {}, Here())

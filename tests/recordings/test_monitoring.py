@@ -407,7 +407,7 @@ def test_statistics_have_rows_and_times(command, folder, monitor, tmp_path, kind
 def test_a_check_does_not_replace_a_report_of_something_else(command, folder, monitor, tmp_path):
     (tmp_path / "report.html").write_text("<h1>Sales</h1>")
     printed = command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path, code=1)
-    assert "is not the report of a check" in printed.stderr
+    assert "report.html was not written by this command" in printed.stderr
     assert (tmp_path / "report.html").read_text() == "<h1>Sales</h1>"
     command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path / "o", code=3)
     command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path / "o", code=3)
