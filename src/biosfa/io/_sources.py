@@ -46,8 +46,9 @@ def _matching(pattern: str) -> list[Path]:
     stores = {path for path in found if path.suffix.lower() == ".zarr" and path.is_dir()}
     found = [path for path in found if not stores.intersection(path.parents)]  # what is in a store is part of it
     files = [file for path in found for file in (_files_in(path) if _holds_files(path) else [path])]
-    # a file may match by itself and in its folder, and through links that lead back to a folder
-    unique = {(os.path.realpath(file.parent), file.name): file for file in reversed(in_order(files))}
+    # a file may match by itself, in its folder, and through links that lead back to a folder: the shortest path counts
+    files.sort(key=lambda file: -len(file.parts))
+    unique = {(os.path.realpath(file.parent), file.name): file for file in files}
     if not unique:
         raise InputError(f"there are no files {printable(pattern)}")
     return in_order(unique.values())

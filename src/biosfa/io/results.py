@@ -85,7 +85,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with locked(folder / LOCK, folder):
-            for left_behind in litter(folder, of=NEW):
+            for left_behind in (*litter(folder, of=NEW), *litter(folder, of=LIST)):
                 remove(left_behind)
             yield
     finally:

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -188,7 +187,8 @@ class RunFolder:
             if not resume and (self.path / FINISHED).exists():  # an unfinished run is always resumed
                 (self.path / FINISHED).unlink()
                 self._remove_results()
-            _write_in_place(file, partial(write_json, content=given))
+            _refuse_link(file)
+            write_json(file, given)
         except OutputError as error:
             raise ExperimentError(str(error)) from None
         except ValueError:
@@ -247,8 +247,8 @@ class RunFolder:
     def store(self, task: Task, result: Result) -> None:
         """Store the result of a task, and remove its checkpoint."""
         (self.path / "tasks").mkdir(exist_ok=True)
-        arrays = {**result.arrays, SECONDS: np.array(result.seconds)}
-        _write_in_place(self._file(task), partial(write_arrays, arrays=arrays))
+        _refuse_link(self._file(task))
+        write_arrays(self._file(task), {**result.arrays, SECONDS: np.array(result.seconds)})
         self._remove_checkpoints(task)
 
     def _remove_checkpoints(self, task: Task) -> None:
@@ -259,7 +259,9 @@ class RunFolder:
     def scratch(self, task: str, kind: str) -> Path:
         """Return the path of a file in which a long task can keep its state while it runs."""
         (self.path / "tasks").mkdir(exist_ok=True)
-        return (self.path / "tasks" / f"{task}.{kind}{SCRATCH}").absolute()  # workers may run in other folders
+        file = (self.path / "tasks" / f"{task}.{kind}{SCRATCH}").absolute()  # workers may run in other folders
+        _refuse_link(file)
+        return file
 
     def _file(self, task: Task) -> Path:
         return self.path / "tasks" / f"{task.name}.npz"
@@ -396,17 +398,10 @@ def _is_result(file: Path) -> bool:
         return False
 
 
-def _write_in_place(file: Path, write: Callable[[Path], None]) -> None:
-    """Let ``write`` replace a file.
-
-    Raises
-    ------
-    OutputError
-        If there is a link in its place: its file may be anything.
-    """
+def _refuse_link(file: Path) -> None:
+    """Raise ExperimentError if a file that a run writes is a link: it may point to anything."""
     if file.is_symlink():
-        raise OutputError(f"{file} is a link, and links in a folder of results are not followed: remove it")
-    write(file)
+        raise ExperimentError(f"{file} is a link, and links in a folder of results are not followed: remove it")
 
 
 def write_json(path: Path, content: Any) -> None:

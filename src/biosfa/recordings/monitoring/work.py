@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -149,7 +150,7 @@ def check(
     stream = stream_for(monitor, inputs, given)
     training = None if normal is None else stream_for(monitor, normal, given)
     names = stream.feature_names
-    checked = Checked(monitor, names)
+    checked, as_loaded = Checked(monitor, names), deepcopy(monitor)  # one that follows changes while it checks
     read: list[str | Path] = [path, *stream.files(), *([] if training is None else training.files())]
     results = ("alarms.csv", f"statistics.{statistics}", "statistics.png", "report.html")
     with writing_results(folder, "monitor check", results, read) as new:
@@ -168,7 +169,7 @@ def check(
         replace_file(new / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
         axis = (stream.reading.time or "time") if checked.trace.timed else "row"
         draw(checked.alarms, checked.trace, names, axis, new / "statistics.png")
-        peers = {} if training is None else _compared(load_monitor(path), training, stream)
+        peers = {} if training is None else _compared(as_loaded, training, stream)
         write_report(
             monitor,
             checked.alarms,
