@@ -104,12 +104,15 @@ def check_own(folder: Path, command: str, names: Iterable[str] = ()) -> None:
     """
     entries = _read_list(folder)
     for name in sorted({*names, *_written_by(command, entries)}):
-        file, link = folder / name, _link_at(folder, name)
-        if link is not None:
-            raise OutputError(f"{link} is a link, and links in a folder of results are not followed: {ADVICE}")
+        file = folder / name
+        above = [parent for parent in reversed(file.parents) if folder in parent.parents]
+        for path in (*above, file):
+            if path.is_symlink():
+                raise OutputError(f"{path} is a link, and links in a folder of results are not followed: {ADVICE}")
         known = [entry for entry in entries.get(name, ()) if entry.command == command]
-        if not known and file.exists():
-            raise OutputError(f"{file} was not written by this command: {ADVICE}")
+        foreign = [path for path in above if path.exists() and not path.is_dir()]
+        if foreign or (not known and file.exists()):
+            raise OutputError(f"{[*foreign, file][0]} was not written by this command: {ADVICE}")
         if file.exists() and not (file.is_file() and entry_of(file, command) in known):
             raise OutputError(f"{file} has changed since this command wrote it: {ADVICE}")
 
@@ -216,13 +219,6 @@ def _is_inside(name: str) -> bool:
 
 def _written_by(command: str, entries: Entries) -> set[str]:
     return {name for name, known in entries.items() if any(entry.command == command for entry in known)}
-
-
-def _link_at(folder: Path, name: str) -> Path | None:
-    """Return the first link on the way from a folder to a file in it."""
-    file = folder / name
-    between = [parent for parent in reversed(file.parents) if folder in parent.parents]
-    return next((path for path in (*between, file) if path.is_symlink()), None)
 
 
 def _has_size(file: Path, known: Iterable[Entry]) -> bool:

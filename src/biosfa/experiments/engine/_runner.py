@@ -180,6 +180,7 @@ class RunFolder:
             if file.exists():
                 found = json.loads(file.read_text())
                 self._check_same(found if isinstance(found, dict) else {}, given)
+            _refuse_link(file)
             check_own(self.path, EXPERIMENT, [FINISHED])
             for path in (self.path, self.path / "tasks"):
                 for left_behind in litter(path) if path.exists() else []:
@@ -187,7 +188,6 @@ class RunFolder:
             if not resume and (self.path / FINISHED).exists():  # an unfinished run is always resumed
                 (self.path / FINISHED).unlink()
                 self._remove_results()
-            _refuse_link(file)
             write_json(file, given)
         except OutputError as error:
             raise ExperimentError(str(error)) from None
