@@ -30,6 +30,7 @@ from biosfa.experiments import arena, chaotic, images
 from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, _runner
 from biosfa.hierarchy import HierarchicalSFA, Layer
 from biosfa.io.model_file import read_model
+from biosfa.io.results import LIST
 from biosfa.typing import Advance, Arrays
 
 MOST_KILLS = 8  # of one run before it may end
@@ -407,7 +408,12 @@ def kill_and_resume(scenario: Scenario, folder: Path, rng: random.Random, wanted
             read_model(checkpoint)  # raises if it is not whole
         for name in scenario.old:
             path = folder / name
-            if path.parent == folder and path.read_bytes() not in (scenario.old[name], scenario.whole[name]):
+            replaced_alone = path.name != LIST and Path(name).parts[0] != scenario.together
+            if (
+                replaced_alone
+                and scenario.same(name)
+                and path.read_bytes() not in (scenario.old[name], scenario.whole[name])
+            ):
                 sys.exit(f"{scenario.name}: {path} is neither the old file nor the new one")
     found = content(folder, scenario.same)
     if found != scenario.whole:
