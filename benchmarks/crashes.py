@@ -357,6 +357,8 @@ def finish(
         touches = pipe.read()
     if os.WIFSIGNALED(status):
         return None
+    if status and of_worker:  # a worker was killed while it started, so that there was no cluster
+        return None
     if status:
         sys.exit((folder.parent / "log").read_text() + "\na process failed that nobody had killed")
     return int(touches)
@@ -408,12 +410,9 @@ def kill_and_resume(scenario: Scenario, folder: Path, rng: random.Random, wanted
             read_model(checkpoint)  # raises if it is not whole
         for name in scenario.old:
             path = folder / name
-            replaced_alone = path.name != LIST and Path(name).parts[0] != scenario.together
-            if (
-                replaced_alone
-                and scenario.same(name)
-                and path.read_bytes() not in (scenario.old[name], scenario.whole[name])
-            ):
+            if path.name == LIST or Path(name).parts[0] == scenario.together or not scenario.same(name):
+                continue
+            if path.read_bytes() not in (scenario.old[name], scenario.whole[name]):
                 sys.exit(f"{scenario.name}: {path} is neither the old file nor the new one")
     found = content(folder, scenario.same)
     if found != scenario.whole:
