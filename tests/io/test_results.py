@@ -92,6 +92,15 @@ def test_folders_of_results_are_not_reached_through_links(tmp_path):
     assert (tmp_path / "elsewhere" / "table.csv").read_text() == "new table.csv"
 
 
+@posix
+def test_permissions_of_results_stay(tmp_path):
+    write(tmp_path, "old")
+    (tmp_path / "table.csv").chmod(0o600)
+    write(tmp_path, "new")
+    assert (tmp_path / "table.csv").read_text() == "new table.csv"
+    assert (tmp_path / "table.csv").stat().st_mode & 0o777 == 0o600
+
+
 def test_an_edited_result_is_not_replaced(tmp_path):
     write(tmp_path, "old")
     (tmp_path / "page.html").write_text("OLD page.html")  # of the same size

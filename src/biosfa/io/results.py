@@ -8,6 +8,7 @@ folder of their own, and are moved to their places when all of them are finished
 import hashlib
 import json
 import os
+import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -137,8 +138,11 @@ def replacing_results(folder: Path, command: str) -> Iterator[Path]:
         # if the process is killed meanwhile, the next run may replace old and new results
         write_list(folder, {**before, **{name: (*before.get(name, ()), *found[name]) for name in found}})
         for name in found:
-            (folder / name).parent.mkdir(exist_ok=True)
-            os.replace(new / name, folder / name)
+            target = folder / name
+            target.parent.mkdir(exist_ok=True)
+            if target.exists():
+                (new / name).chmod(stat.S_IMODE(target.stat().st_mode))
+            os.replace(new / name, target)
         for name in old - found.keys():
             (folder / name).unlink(missing_ok=True)
         write_list(folder, {**{name: before[name] for name in before.keys() - old}, **found})
