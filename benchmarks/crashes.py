@@ -1,8 +1,9 @@
 """Kill commands at random moments and run them again: every result must have the bits of an undisturbed run.
 
-Nothing temporary may be left behind. Half of the kills come after a random time, half when the process is about to
-open, rename or remove a file, which are the moments that matter. Processes are forked from one that has imported and
-compiled everything, so that a kill costs no start of an interpreter; each is killed by SIGKILL all the same.
+Nothing temporary may be left behind, and files of others stay as they are. Half of the kills come after a random time,
+half when the process is about to open, rename or remove a file, which are the moments that matter. Processes are forked
+from one that has imported and compiled everything, so that a kill costs no start of an interpreter; each is killed by
+SIGKILL all the same. Runs on a cluster also lose workers.
 """
 
 import argparse
@@ -16,11 +17,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 from threadpoolctl import threadpool_limits
 
 from biosfa.cli import main as command
@@ -28,6 +30,7 @@ from biosfa.experiments import arena, chaotic, images
 from biosfa.experiments.engine import Experiment, Results, RunFolder, Task, _runner
 from biosfa.hierarchy import HierarchicalSFA, Layer
 from biosfa.io.model_file import read_model
+from biosfa.io.results import LIST
 from biosfa.typing import Advance, Arrays
 
 MOST_KILLS = 8  # of one run before it may end
@@ -42,6 +45,8 @@ class Scenario:
     name: str
     run: Callable[[Path, bool], None]  # in a folder; again, if it was killed before
     weight: int  # share of the kills
+    on_cluster: bool = False
+    together: str | None = None  # a folder that is replaced as a whole
     prepare: Callable[[Path], None] = lambda folder: None
     same: Callable[[str], bool] = lambda name: not name.endswith((*TIMINGS, ".png", ".svg", ".npz"))
     old: dict[str, bytes] = field(default_factory=dict)  # what is there before it runs
@@ -52,13 +57,13 @@ class Scenario:
     runs: int = 0
 
 
-def cli(*arguments: str) -> None:
+def cli(*arguments: str, codes: tuple[int, ...] = (0,)) -> None:
     """Run the command with some arguments."""
     sys.argv = ["biosfa", *arguments]
     try:
         command()
     except SystemExit as end:
-        if end.code:
+        if (end.code or 0) not in codes:
             raise RuntimeError(f"biosfa {' '.join(arguments)} ended with {end.code}") from None
 
 
@@ -66,7 +71,7 @@ def fit(folder: Path, again: bool, *options: str) -> None:
     """Fit to files; if there is a checkpoint, resume."""
     every = ["--checkpoint-every", "0.005"]
     if again and (folder / "model.checkpoint").exists() and random.random() < 0.5:
-        cli("resume", "model", *every)
+        cli("resume", "model", *every, *options[options.index("--scheduler") :] if "--scheduler" in options else ())
     else:
         cli("fit", "../input/a.npy", "../input/b.csv", "-k", "3", "--out", "model", *every, *options)
 
@@ -74,6 +79,11 @@ def fit(folder: Path, again: bool, *options: str) -> None:
 def fitting(name: str, *options: str) -> Scenario:
     """A fit with some options."""
     return Scenario(f"fit {name}", lambda folder, again: fit(folder, again, *options), weight=12)
+
+
+def fit_on_workers(folder: Path, again: bool) -> None:
+    """A fit whose sections are learned by workers."""
+    fit(folder, again, "--pca", "6", "--expand", "quadratic", "--scheduler", "local:2")
 
 
 def transforming(suffix: str) -> Scenario:
@@ -86,6 +96,30 @@ def transforming(suffix: str) -> Scenario:
         cli("transform", "../input/model.safetensors", "../input/b.csv", "--out", f"features{suffix}")
 
     return Scenario(f"transform {suffix}", run, weight=8, prepare=prepare)
+
+
+def replacing(name: str, *arguments: str, out: str, codes: tuple[int, ...] = (0,), **more: Any) -> Scenario:
+    """A command that writes to a file or folder, where an earlier run with another input has left its results.
+
+    ``{}`` in the arguments is the input.
+    """
+
+    def run_on(source: str) -> None:
+        cli(*(argument.format(source) for argument in arguments), "--out", out, codes=codes)
+
+    def prepare(folder: Path) -> None:
+        run_on("b")
+        if (folder / out).is_dir() and "together" not in more:
+            put_decoys(folder / out)
+
+    return Scenario(name, lambda folder, again: run_on("a"), prepare=prepare, **more)
+
+
+def put_decoys(folder: Path) -> None:
+    """Put files in a folder that no command may touch."""
+    for name in ("notes.txt", "part-of-my-thesis.txt", ".hidden", "part-2/data"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("precious")
 
 
 @dataclass(frozen=True)
@@ -178,6 +212,21 @@ SCENARIOS = [
     transforming(".parquet"),
     transforming(".h5"),
     transforming(".zarr"),
+    replacing(
+        "transform on workers",
+        *("transform", "../input/model.safetensors", "../input/{}", "--scheduler", "local:2"),
+        out="parts.npy",
+        weight=6,
+        on_cluster=True,
+        together="parts.npy",
+    ),
+    Scenario("fit on workers", fit_on_workers, weight=6, on_cluster=True),
+    replacing("export", "export", "../input/{}.safetensors", out="model.onnx", weight=4),
+    replacing("monitor accept", "monitor", "accept", "../input/monitor", "../input/{}.npy", out="accepted", weight=6),
+    replacing(
+        "monitor check", "monitor", "check", "../input/monitor", "../input/{}.npy", out="check", codes=(0, 3), weight=6
+    ),
+    replacing("choose", "choose", "../input/{}.npy", "--lags", "1,2", out="choice", weight=4),
     Scenario("hierarchy", train_hierarchy, weight=8),
     Scenario("reproduce chaotic", reproduce_chaotic, weight=5),
     Scenario("reproduce images", reproduce_images, weight=5),
@@ -195,6 +244,13 @@ def make_inputs(folder: Path) -> None:
     np.savetxt(folder / "b.csv", samples[40_000:], delimiter=",", header=names, comments="")
     with inside(folder), quiet():
         cli("fit", "a.npy", "-k", "2", "--out", "model.safetensors")
+        for name, rows in (("a", samples[:40_000]), ("b", samples[40_000:])):
+            Path(name).mkdir()
+            for i, part in enumerate(np.array_split(rows, 6)):
+                np.save(Path(name) / f"{i}.npy", part)
+            cli("fit", name, "-k", "2", "--out", f"{name}.safetensors")
+        np.save("b.npy", samples[40_000:])
+        cli("monitor", "fit", "a.npy", "--out", "monitor")
 
 
 @contextmanager
@@ -276,19 +332,32 @@ def start(scenario: Scenario, folder: Path, *, again: bool, last: int | None = N
     return 0, 0
 
 
-def finish(child: int, output: int, folder: Path, *, deadline: float | None = None) -> int | None:
-    """Wait for a process, kill it when its time has come; returns its number of touches, None if it was killed."""
+def worker_of(process: int) -> int:
+    """Return the id of a process that another one has started to work for it; if there is none, that of this one."""
+    found = [child.pid for child in psutil.Process(process).children() if "spawn_main" in " ".join(child.cmdline())]
+    return random.choice(found) if found else process
+
+
+def finish(
+    child: int, output: int, folder: Path, *, deadline: float | None = None, of_worker: bool = False
+) -> int | None:
+    """Wait for a process, kill it when its time has come; returns its number of touches, None if it was killed.
+
+    With ``of_worker``, one of its workers is killed in its place.
+    """
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             break
         if deadline is not None and time.perf_counter() > deadline:
-            os.kill(child, signal.SIGKILL)
+            os.kill(worker_of(child) if of_worker else child, signal.SIGKILL)
             deadline = None
         time.sleep(5e-4)
     with os.fdopen(output, "rb") as pipe:
         touches = pipe.read()
     if os.WIFSIGNALED(status):
+        return None
+    if status and of_worker:  # a worker was killed while it started, so that there was no cluster
         return None
     if status:
         sys.exit((folder.parent / "log").read_text() + "\na process failed that nobody had killed")
@@ -298,6 +367,12 @@ def finish(child: int, output: int, folder: Path, *, deadline: float | None = No
 def make_ready(scenario: Scenario, folder: Path) -> None:
     """A folder as it is before a scenario runs."""
     folder.mkdir()
+    put_decoys(folder)
+    if scenario.on_cluster:  # which starts threads; they do not survive a fork
+        finish(
+            *start(replace(scenario, run=lambda folder, again: scenario.prepare(folder)), folder, again=False), folder
+        )
+        return
     with inside(folder), quiet():
         scenario.prepare(folder)
 
@@ -319,19 +394,25 @@ def kill_and_resume(scenario: Scenario, folder: Path, rng: random.Random, wanted
     killed = 0
     while True:
         seed = rng.randrange(2**32)
-        moment = rng.choice(["time", "touch"]) if killed < wanted else "end"
+        moments = ["time", "touch", "worker"] if scenario.on_cluster else ["time", "touch"]
+        moment = rng.choice(moments) if killed < wanted else "end"
         last = rng.randint(1, max(1, scenario.n_touches)) if moment == "touch" else None
-        deadline = time.perf_counter() + scenario.seconds * rng.uniform(0.0, 1.0) if moment == "time" else None
+        timed = moment in ("time", "worker")
+        deadline = time.perf_counter() + scenario.seconds * rng.uniform(0.0, 1.0) if timed else None
         process = start(scenario, folder, again=killed > 0, last=last, seed=seed)
-        ended = finish(*process, folder, deadline=deadline) is not None
-        killed += not ended
+        ended = finish(*process, folder, deadline=deadline, of_worker=moment == "worker") is not None
+        killed += not ended or moment == "worker"
         if ended:
             break
+        if scenario.together is not None:
+            check_whole(scenario, folder)
         for checkpoint in folder.rglob("*checkpoint"):
             read_model(checkpoint)  # raises if it is not whole
         for name in scenario.old:
             path = folder / name
-            if path.parent == folder and path.read_bytes() not in (scenario.old[name], scenario.whole[name]):
+            if path.name == LIST or Path(name).parts[0] == scenario.together or not scenario.same(name):
+                continue
+            if path.read_bytes() not in (scenario.old[name], scenario.whole[name]):
                 sys.exit(f"{scenario.name}: {path} is neither the old file nor the new one")
     found = content(folder, scenario.same)
     if found != scenario.whole:
@@ -341,6 +422,16 @@ def kill_and_resume(scenario: Scenario, folder: Path, rng: random.Random, wanted
         )
     scenario.kills, scenario.runs = scenario.kills + killed, scenario.runs + 1
     shutil.rmtree(folder)
+
+
+def check_whole(scenario: Scenario, folder: Path) -> None:
+    """End if a folder that is replaced as a whole is neither the old one nor the new one, nor away for a moment."""
+    prefix = f"{scenario.together}/"
+    found = {name: each for name, each in content(folder, scenario.same).items() if name.startswith(prefix)}
+    for files in (scenario.old, scenario.whole, {}):
+        if found == {name: each for name, each in files.items() if name.startswith(prefix)}:
+            return
+    sys.exit(f"{scenario.name}: {folder / prefix} is neither the old folder nor the new one")
 
 
 def main() -> None:
@@ -357,10 +448,11 @@ def main() -> None:
     with threadpool_limits(1):  # threads do not survive a fork
         make_inputs(home / "input")
         for scenario in scenarios:
-            make_ready(scenario, home / "warm")
-            with inside(home / "warm"), quiet():  # compiles what it needs
-                scenario.run(home / "warm", False)
-            shutil.rmtree(home / "warm")
+            if not scenario.on_cluster:
+                make_ready(scenario, home / "warm")
+                with inside(home / "warm"), quiet():  # compiles what it needs
+                    scenario.run(home / "warm", False)
+                shutil.rmtree(home / "warm")
             run_whole(scenario, home / "whole")
             share = math.ceil(options.kills * scenario.weight / sum(each.weight for each in scenarios))
             while scenario.kills < share:

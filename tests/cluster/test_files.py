@@ -1,6 +1,7 @@
 """Files that are read in sections: the models and features are those of one machine. The workers are this process."""
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,11 @@ from distributed.protocol.pickle import dumps, loads
 from biosfa import load
 from biosfa.exceptions import InputError, OutputError
 from biosfa.io import StreamOptions, open_stream
+from biosfa.io.results import LIST
 from biosfa.io.sections import Section
 from biosfa.recordings import features, run, scaling
+from tests.conftest import posix
+from tests.processes import content_of, forked, killed_at
 
 N = 3000
 
@@ -124,7 +128,7 @@ def test_sections_give_the_model_and_the_features_of_one_machine(files, stream, 
             features.transform(str(tmp_path / "one"), files, str(tmp_path / "parts.npy"), {}, Here())
         return
     n_rows = features.transform(str(tmp_path / "one"), files, str(tmp_path / "parts.npy"), {}, Here())
-    parts = sorted((tmp_path / "parts.npy").iterdir())
+    parts = sorted((tmp_path / "parts.npy").glob("*.npy"))
     assert n_rows == N
     assert len(parts) == 3 if undivided else len(parts) >= 10
     np.testing.assert_array_equal(np.concatenate([np.load(part) for part in parts]), np.load(tmp_path / "one.npy"))
@@ -135,7 +139,7 @@ def test_features_with_delays_cross_the_sections_of_a_file(files, tmp_path, smal
     fitted(options_for(files, {"skip": ["t"], "episodes": "trial"}, delays=5), tmp_path / "m")
     features.transform(str(tmp_path / "m"), files, str(tmp_path / "one.npy"), {})
     features.transform(str(tmp_path / "m"), files, str(tmp_path / "parts.npy"), {}, Here())
-    parts = [np.load(part) for part in sorted((tmp_path / "parts.npy").iterdir())]
+    parts = [np.load(part) for part in sorted((tmp_path / "parts.npy").glob("*.npy"))]
     np.testing.assert_array_equal(np.concatenate(parts), np.load(tmp_path / "one.npy"))
 
 
@@ -260,10 +264,131 @@ def test_a_folder_with_other_files_is_not_overwritten(files, tmp_path):
     fitted(options_for(files, {"skip": ["trial", "t"]}), tmp_path / "m")
     (tmp_path / "y.npy").mkdir()
     (tmp_path / "y.npy" / "notes.txt").touch()
-    with pytest.raises(OutputError, match=r"holds notes\.txt, which are no parts"):
+    with pytest.raises(OutputError, match=r"holds notes\.txt, which this command has not written"):
         features.transform(str(tmp_path / "m"), files, str(tmp_path / "y.npy"), {}, Here())
     with pytest.raises(InputError, match="workers cannot use standard input and output"):
         features.transform(str(tmp_path / "m"), files, "-", {}, Here())
+
+
+@pytest.fixture
+def transformed(tmp_path, small_sections):
+    """A folder with a model and input of many sections, and what is needed to transform it to y.npy."""
+    X = np.random.default_rng(0).standard_normal((6000, 3)).cumsum(axis=0)
+    np.save(tmp_path / "x.npy", X)
+    for name, k in (("m", 2), ("other", 1)):
+        fitted(run.FitOptions([str(tmp_path / "x.npy")], k), tmp_path / name)
+
+    def transform(model="m", rows=6000, cluster=None):
+        np.save(tmp_path / "some.npy", X[:rows])
+        files = [str(tmp_path / "some.npy")]
+        features.transform(str(tmp_path / model), files, str(tmp_path / "y.npy"), {}, cluster or Here())
+
+    return transform
+
+
+def test_the_parts_of_an_earlier_run_are_replaced_together(transformed, tmp_path):
+    transformed()
+    before, other = content_of(tmp_path / "y.npy"), content_of(tmp_path)
+    for stop_after in (0, 1, 5):
+        with pytest.raises(KeyboardInterrupt):
+            transformed("other", cluster=Here(stop_after))
+        assert content_of(tmp_path) == other
+    assert len(before) > 10
+    transformed("other", rows=2000)
+    after = content_of(tmp_path / "y.npy")
+    assert 1 < len(after) < len(before)
+    assert open_stream(tmp_path / "y.npy").n_features == 1
+    assert sum(chunk.n_rows for chunk in open_stream(tmp_path / "y.npy")) == 2000
+
+
+@posix
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda folder: (folder / "part-of-my-thesis.txt").write_text("precious"),
+        lambda folder: ((folder / "part-2").mkdir(), (folder / "part-2" / "data").write_text("precious")),
+        lambda folder: (folder / "part-99999.npy").write_text("precious"),
+        lambda folder: (folder / ".part-00001.npy").write_text("precious"),
+        lambda folder: (folder / "part-00001.npy").write_text("precious"),
+        lambda folder: (folder / "part-link.npy").symlink_to(folder.parent / "x.npy"),
+        lambda folder: ((folder / "part-00001.npy").unlink(), (folder / "part-00001.npy").symlink_to("part-00000.npy")),
+    ],
+)
+@pytest.mark.parametrize("when", ["without parts", "beside parts", "meanwhile"])
+def test_what_transform_has_not_written_is_never_removed(transformed, tmp_path, put, when):
+    if when == "without parts":
+        (tmp_path / "y.npy").mkdir()
+        (tmp_path / "y.npy" / "part-00001.npy").write_text("precious")
+    else:
+        transformed()
+    before, cluster = {}, Here()
+
+    def put_in_the_way(content):
+        put(tmp_path / "y.npy")
+        before.update(content_of(tmp_path / "y.npy"))
+        return content
+
+    if when == "meanwhile":
+        cluster.share = put_in_the_way
+    else:
+        put_in_the_way(None)
+    with pytest.raises(OutputError, match=r"this command has not written|has changed since|is a link"):
+        transformed("other", cluster=cluster)
+    assert content_of(tmp_path / "y.npy") == before
+    assert not list(tmp_path.glob(".y.npy*"))
+
+
+def test_what_workers_leave_is_no_part(transformed, tmp_path):
+    class Failing(Here):
+        """Its first call leaves the files of a worker that was killed."""
+
+        def in_order(self, function, calls):
+            for arguments in calls:
+                folder = Path(arguments[-1]).parent
+                (folder / ".part-00000.npy.1-1.tmp-biosfa").write_text("half")
+                (folder / ".part-00000.npy.lock-biosfa").touch()
+                yield travelled(function)(*arguments)
+
+    transformed(cluster=Failing())
+    names = [path.name for path in (tmp_path / "y.npy").iterdir() if not path.name.startswith("part-")]
+    assert names == [LIST]
+
+
+def test_a_folder_that_lacks_a_part_is_not_read(transformed, tmp_path):
+    transformed()
+    whole = (tmp_path / "y.npy" / "part-00002.npy").read_bytes()
+    for spoil in (lambda part: part.write_bytes(whole[:-8]), lambda part: part.unlink()):
+        spoil(tmp_path / "y.npy" / "part-00002.npy")
+        with pytest.raises(InputError, match=r"y\.npy is incomplete: of its \d+ parts, part-00002\.npy are missing or"):
+            open_stream(tmp_path / "y.npy")
+    (tmp_path / "y.npy" / "part-00002.npy").write_bytes(whole)
+    assert open_stream(tmp_path / "y.npy").n_rows == 6000
+
+
+def kill_transforms(folder):
+    """Kill transforms of a folder to another, some at every few touches and one just before its end."""
+    scaling.SECTION_BYTES, out = 2**14, folder / "y.npy"
+    features.transform(str(folder / "m"), [str(folder / "x.npy")], str(out), {}, Here())
+    old = content_of(out)
+    for touch in (1, 6, 20, *range(40, 400, 5)):
+        arguments = [str(folder / "other"), [str(folder / "x.npy")], str(out), {}, Here()]
+        was_killed = killed_at(touch, folder, features.transform, *arguments)
+        found = content_of(out) if out.exists() else None  # for a moment, there is neither the old folder nor the new
+        new = found is not None and open_stream(out).n_features == 1
+        assert found in (old, None) or (new and open_stream(out).n_rows == 6000)
+        features.transform(str(folder / "m"), *arguments[1:])
+        assert content_of(out) == old
+        assert not list(folder.glob(".y.npy*"))
+        if not was_killed:
+            return
+    raise AssertionError("it is longer than expected")
+
+
+@posix
+def test_killed_at_any_moment_it_has_all_old_parts_or_all_new_ones(transformed, tmp_path):
+    process = forked(kill_transforms, tmp_path)
+    process.join()
+    assert process.exitcode == 0
 
 
 def test_lengths_need_numbers_of_rows(tmp_path):

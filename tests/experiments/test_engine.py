@@ -8,8 +8,10 @@ import pytest
 
 from biosfa.experiments import arena, chaotic, images, rat
 from biosfa.experiments.engine import Experiment, ExperimentError, RunFolder, Task, run_tasks
+from tests.conftest import posix
 from tests.experiments import test_images
 from tests.experiments.test_chaotic import SMALL
+from tests.processes import content_of
 
 
 def test_finished_tasks_are_not_run_again(tmp_path):
@@ -140,3 +142,80 @@ def test_results_that_cannot_be_used_are_said_to_be(tmp_path):
         Sums(SMALL).run(tmp_path / "run", resume=True)
     np.savez_compressed(file, __seconds__=np.array(1.0), value=np.zeros(1_000_000))  # larger than the file
     assert Sums(SMALL).run(tmp_path / "run", resume=True).found == {"total": 3.0}
+
+
+class Reported(Sums):
+    """An experiment with a report and a file in a folder of its own."""
+
+    def report(self, out, found, timings):
+        (out / "report.html").write_text(f"total: {found['total']}")
+        (out / "networks").mkdir()
+        (out / "networks" / "a.safetensors").write_text("a network")
+
+
+def test_a_run_replaces_and_removes_only_what_runs_have_written(tmp_path):
+    out = tmp_path / "run"
+    Reported(SMALL).run(out)
+    decoys = [out / name for name in ("notes.txt", "part-1", "tasks/a.notes.txt", "tasks/b.npz", "networks/b")]
+    for path in decoys:
+        path.write_text("precious")
+    np.savez(out / "tasks" / "mine.npz", x=np.ones(3))
+    before = content_of(out)
+    RunFolder(out).scratch("gone", "network").write_text("a checkpoint")
+    Reported(SMALL).run(out)
+    after = content_of(out)
+    assert before.keys() == after.keys()
+    assert all(path.read_text() == "precious" for path in decoys)
+    assert before["tasks/mine.npz"] == after["tasks/mine.npz"]
+
+
+@posix
+@pytest.mark.parametrize("name", ["report.html", "metrics.json", "networks/a.safetensors", "networks", "config.json"])
+@pytest.mark.parametrize("decoy", ["file", "link"])
+def test_a_run_stops_before_it_would_replace_anything_else(tmp_path, name, decoy):
+    out = tmp_path / "run"
+    Reported(SMALL).run(out)
+    path = out / name
+    if name == "networks":
+        path.rename(tmp_path / "elsewhere")
+    if decoy == "link":
+        content = path.read_bytes() if path.exists() else b""
+        (tmp_path / "victim").write_bytes(content)
+        path.unlink(missing_ok=True)
+        path.symlink_to(tmp_path / ("elsewhere" if name == "networks" else "victim"))
+    else:
+        path.write_text("precious")
+    before, message = content_of(tmp_path), r"choose another folder with --out|is a link"
+    for resume in (True, False):
+        with pytest.raises(ExperimentError, match=message):
+            Reported(SMALL).run(out, resume=resume)
+        assert content_of(tmp_path) == before
+
+
+@posix
+def test_links_among_the_results_of_tasks_are_not_followed(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.begin("small", SMALL, resume=False)
+    (folder.path / "tasks").mkdir()
+    (tmp_path / "victim").write_text("precious")
+    for name in ("a.npz", "a.network.biosfa"):
+        (folder.path / "tasks" / name).symlink_to(tmp_path / "victim")
+    with pytest.raises(ExperimentError, match=r"a\.npz is a link"):
+        run_tasks(folder, [small_task("a", [])], jobs=1, title="test")
+    with pytest.raises(ExperimentError, match=r"a\.network\.biosfa is a link"):
+        folder.scratch("a", "network")
+    assert (tmp_path / "victim").read_text() == "precious"
+
+
+def test_a_finished_task_removes_no_checkpoint_and_no_result_of_another(tmp_path):
+    folder = RunFolder(tmp_path / "run")
+    folder.begin("small", SMALL, resume=False)
+    others = [folder.scratch("a0.5", "network"), folder.path / "tasks" / "a0.notes.txt"]
+    for path in others:
+        path.write_text("state")
+    run_tasks(folder, [small_task("a0.5", []), small_task("a0", [])][1:], jobs=1, title="test")
+    assert all(path.exists() for path in others)
+    calls = []
+    run_tasks(folder, [small_task("a0.5", calls), small_task("a0", calls)], jobs=1, title="test")
+    run_tasks(folder, [small_task("a0.5", calls), small_task("a0", calls)], jobs=1, title="test")
+    assert calls == ["a0.5"]

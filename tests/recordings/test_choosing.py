@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from biosfa import load
+from tests.processes import content_of
 from tests.selection.test_timescales import mixed
 
 
@@ -170,3 +171,20 @@ def test_ridge_is_an_option_of_fit(tmp_path, command):
     assert load(tmp_path / "m").ridge == 1e-6
     wrong = command("fit", "x.npy", "-k", 1, "--ridge", "1", "--solver", "online", "--out", "o", code=1, cwd=tmp_path)
     assert "--ridge is for --solver exact" in wrong.stderr
+
+
+def test_it_replaces_only_its_own_page_and_picture(recording, command):
+    choose = ("choose", "recording.csv", "--time", "t", "--lags", "1,2", "--out", ".")
+    (recording / "choice.png").write_text("precious")
+    before = content_of(recording)
+    assert "choice.png was not written by this command" in command(*choose, code=1, cwd=recording).stderr
+    assert content_of(recording) == before
+    (recording / "choice.png").rename(recording / "mine.png")
+    for lags in ("1,2", "2,4"):
+        command(*choose[:-3], lags, "--out", ".", cwd=recording)
+    assert "<td>4</td>" in (recording / "choice.html").read_text(encoding="utf-8")
+    (recording / "choice.html").write_text("precious")
+    before = content_of(recording)
+    assert "choice.html has changed since" in command(*choose, code=1, cwd=recording).stderr
+    assert content_of(recording) == before
+    assert before["mine.png"] == b"precious"

@@ -16,12 +16,16 @@ import pytest
 
 import biosfa
 from biosfa.datasets import stirred_tank
+from biosfa.exceptions import OutputError
 from biosfa.io import Chunk, Position, open_stream
+from biosfa.io.atomic import writing
+from biosfa.io.results import LIST
 from biosfa.monitoring import SlowFeatureMonitor, Watched
 from biosfa.recordings.monitoring import work
 from biosfa.recordings.monitoring._trace import POINTS, SEVERITY, Trace
 from biosfa.recordings.monitoring.alarms import Alarm, Alarms, largest, time_text
 from tests.conftest import posix
+from tests.processes import content_of
 
 BEGINS = 600  # row at which something happens
 
@@ -407,10 +411,10 @@ def test_statistics_have_rows_and_times(command, folder, monitor, tmp_path, kind
 def test_a_check_does_not_replace_a_report_of_something_else(command, folder, monitor, tmp_path):
     (tmp_path / "report.html").write_text("<h1>Sales</h1>")
     printed = command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path, code=1)
-    assert "is not the report of a check" in printed.stderr
+    assert "report.html was not written by this command" in printed.stderr
     assert (tmp_path / "report.html").read_text() == "<h1>Sales</h1>"
-    command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path / "o", code=3)
-    command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path / "o", code=3)
+    for _ in range(2):
+        command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path / "o", code=3)
 
 
 def test_a_check_does_not_replace_its_monitor(command, folder, monitor, tmp_path):
@@ -418,6 +422,58 @@ def test_a_check_does_not_replace_its_monitor(command, folder, monitor, tmp_path
     printed = command("monitor", "check", tmp_path / "report.html", folder / "noise.csv", "--out", tmp_path, code=1)
     assert "report.html is an input" in printed.stderr
     assert (tmp_path / "report.html").read_bytes() == monitor.read_bytes()
+
+
+@posix
+@pytest.mark.parametrize("name", ["alarms.csv", "statistics.csv", "statistics.png", "report.html"])
+@pytest.mark.parametrize("decoy", ["file", "link", "folder"])
+def test_a_check_replaces_only_its_own_results(command, folder, monitor, tmp_path, name, decoy):
+    (tmp_path / "victim").write_text("precious")
+    if decoy == "file":
+        (tmp_path / name).write_text("precious")
+    elif decoy == "link":
+        (tmp_path / name).symlink_to("victim")
+    else:
+        (tmp_path / name).mkdir()
+    before = content_of(tmp_path)
+    printed = command("monitor", "check", monitor, folder / "noise.csv", "--out", tmp_path, code=1)
+    (line,) = printed.stderr.splitlines()
+    assert f"{name} {'is a link' if decoy == 'link' else 'was not written by this command'}" in line
+    assert content_of(tmp_path) == before
+
+
+def test_a_second_check_replaces_the_first_and_leaves_nothing_of_it(command, folder, monitor, tmp_path):
+    lines = (folder / "noise.csv").read_text().splitlines()
+    (tmp_path / "log.csv").write_text("\n".join(lines[:200]))
+    check = ("monitor", "check", monitor, tmp_path / "log.csv", "--out", tmp_path)
+    command(*check)
+    assert (tmp_path / "statistics.csv").exists()
+    (tmp_path / "log.csv").write_text("\n".join(lines[:300]))
+    command(*check, "--statistics", "parquet")
+    names = ["alarms.csv", "log.csv", "report.html", "statistics.parquet", "statistics.png"]
+    assert sorted(name for name in content_of(tmp_path) if name != LIST) == names
+    assert len(pd.read_parquet(tmp_path / "statistics.parquet")) == 299
+    before = content_of(tmp_path)
+    (tmp_path / "log.csv").write_text(lines[0] + "\n")
+    assert "no rows to check" in command(*check, code=1).stderr
+    (tmp_path / "log.csv").write_text("\n".join(lines[:300]))
+    assert content_of(tmp_path) == before
+
+
+@pytest.mark.filterwarnings("ignore::biosfa.exceptions.ShortCalibrationWarning")
+def test_a_run_accepts_what_an_earlier_run_has_left(folder, monitor, tmp_path, monkeypatch):
+    """A second run that read the monitor beside the first would undo what the first one accepts."""
+    model, load = tmp_path / "m", work.load_monitor
+    model.write_bytes(monitor.read_bytes())
+
+    def load_and_try(path):
+        with pytest.raises(OutputError, match="another run is writing to"), writing(model):
+            pass
+        return load(path)
+
+    monkeypatch.setattr(work, "load_monitor", load_and_try)
+    work.accept(str(model), [str(folder / "moved.csv")], {}, model, "1200")
+    assert model.read_bytes() != monitor.read_bytes()
 
 
 @posix

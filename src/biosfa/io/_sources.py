@@ -2,17 +2,18 @@
 
 import glob
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 from biosfa.exceptions import InputError
+from biosfa.io.order import in_order
+from biosfa.io.results import check_complete
 from biosfa.io.tables import Collection, Frame, Sliced, Table, is_collection, is_table
 from biosfa.wording import printable
 
 
 def sources_of(source: Any) -> list[str | os.PathLike[str] | Table]:
-    """Files, with folders replaced by what is in them, in the order of their numbers and names."""
+    """Files, with folders and patterns replaced by what they stand for, in the order of their numbers and names."""
     if isinstance(source, Table):
         return [source]
     if hasattr(source, "dims"):  # xarray
@@ -27,28 +28,47 @@ def sources_of(source: Any) -> list[str | os.PathLike[str] | Table]:
         return [found for each in source for found in sources_of(each)]
     path = Path(source)
     if glob.has_magic(str(source)) and not path_of(source).exists():
-        return _matching(str(source))
-    if not path.is_dir() or path.suffix.lower() == ".zarr":
+        return [*_matching(str(source))]
+    if not _holds_files(path):
         return [source]
-    files = [file for file in path.iterdir() if is_table(file) and not file.name.startswith(".")]
+    files = _files_in(path)
     if not files:
         raise InputError(f"{printable(path)} has no files of samples")
-    files.sort(key=_in_order)
     return [*files]
 
 
-def _matching(pattern: str) -> list[str | os.PathLike[str] | Table]:
-    """Return the files that a pattern such as ``data/*.csv`` stands for."""
-    found = [Path(name) for name in glob.glob(pattern)]  # noqa: PTH207 (it takes absolute patterns, too)
-    if not found:
+def _matching(pattern: str) -> list[Path]:
+    """Return the files that a pattern such as ``data/*.csv`` stands for; ``**`` stands for folders of any depth.
+
+    A folder that matches stands for the files in it.
+    """
+    found = [Path(name) for name in glob.glob(pattern, recursive=True)]  # noqa: PTH207 (it takes absolute patterns)
+    stores = {path for path in found if path.suffix.lower() == ".zarr" and path.is_dir()}
+    found = [path for path in found if not stores.intersection(path.parents)]  # what is in a store is part of it
+    files = [file for path in found for file in (_files_in(path) if _holds_files(path) else [path])]
+    # a file may match by itself, in its folder, and through links that lead back to a folder: the shortest path counts
+    files.sort(key=lambda file: -len(file.parts))
+    unique = {(os.path.realpath(file.parent), file.name): file for file in files}
+    if not unique:
         raise InputError(f"there are no files {printable(pattern)}")
-    return [*sorted(found, key=_in_order)]
+    return in_order(unique.values())
 
 
-def _in_order(file: Path) -> list[tuple[int, str] | str]:
-    """Return the sort key of a file: its name, with numbers in it compared as numbers."""
-    words = re.split(r"(\d+)", file.name)  # every second one is a number
-    return [(int(word), word) if i % 2 else word for i, word in enumerate(words)]
+def _holds_files(path: Path) -> bool:
+    """Return whether a path is a folder of files. A Zarr store is read as one array."""
+    return path.is_dir() and path.suffix.lower() != ".zarr"
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files of samples in a folder.
+
+    Raises
+    ------
+    InputError
+        If one of the files is missing that were written together.
+    """
+    check_complete(folder)
+    return in_order(file for file in folder.iterdir() if is_table(file) and not file.name.startswith("."))
 
 
 def size_of(source: str | os.PathLike[str] | Table) -> int:

@@ -414,7 +414,8 @@ def open_stream(
         Files (``.npy``, ``.npz``, text (``.csv``, ``.tsv``, ``.txt``, ``.dat``), Parquet, HDF5 or Zarr), an array, a
         data frame (also those of Dask), or any object that is sliced like an array. ``FILE::NAME`` chooses one of
         several arrays in a file. A folder stands for all files in it, a pattern such as ``data/*.csv`` for those that
-        match. By default each file is one episode.
+        match; ``**`` stands for folders of any depth. They are read in the order of the numbers in their paths. By
+        default each file is one episode.
     chunk_size : int, optional
         Largest number of rows of a chunk. By default a chunk has about 8 MB.
     columns : list of str or int, optional

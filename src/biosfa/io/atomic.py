@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from biosfa.exceptions import OutputError
 from biosfa.io.locks import locked
 from biosfa.io.targets import check_target, destination, is_stream, stream_to
 
@@ -61,6 +62,8 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
             if folder:
                 os.replace(target, aside)
         os.replace(temporary, target)
+    except OutputError:  # its message names the path
+        raise
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:

@@ -1,6 +1,7 @@
 """Computes the slow features of files and writes them to a file."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,8 @@ def _transform_on(
         raise InputError("workers cannot use standard input and output: for --scheduler, give files and a folder")
     n_rows = 0
     absolute = [str(Path(name).absolute()) for name in inputs]
-    with Progress("transform", total=None, unit="samples") as progress:
-        for n_rows, done in scaling.transform(model, options, absolute, stream, Path(out).absolute(), cluster):
+    transformed = scaling.transform(model, options, absolute, stream, Path(out).absolute(), cluster)
+    with Progress("transform", total=None, unit="samples") as progress, closing(transformed):
+        for n_rows, done in transformed:
             progress.reach(done, n_rows)
     return n_rows

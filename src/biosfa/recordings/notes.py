@@ -6,7 +6,8 @@ import time
 import numpy as np
 
 from biosfa.estimators import NetworkEstimator, exact_memory
-from biosfa.io import Position
+from biosfa.io import Position, Stream
+from biosfa.io.order import in_order
 from biosfa.kernels.exact import slow_directions
 from biosfa.recordings.run import FitOptions, Run
 from biosfa.registry import ONLINE_SOLVERS
@@ -18,11 +19,13 @@ MUCH = 5e8  # bytes of memory that are mentioned
 SLOW_COLUMNS = 1500  # expanded columns from which the eigenproblem may take seconds
 PROBE_COLUMNS = 400  # columns of the small eigenproblem from which the time is estimated
 LONG_SECONDS = 5.0  # a longer eigenproblem is mentioned
+FIRST_FILES = 3  # files that a note about their order names, besides the last
 ENOUGH = 2000  # expanded columns that a proposed reduction leaves at most
 
 
 def before(run: Run) -> None:
-    """Print how large the problem is, if it is large."""
+    """Print the order of the files if it is not plain, and how large the problem is if it is large."""
+    note_order(run.stream)
     options, columns = run.options, run.stream.n_features
     embedded = min(options.pca or columns, columns) * options.delays
     m = expanded_size(options.expand, embedded)
@@ -113,6 +116,21 @@ def gaps_in_time(end: Position, column: str | None) -> str:
         if end.longest_jump
         else f"gaps in time: {end.n_jumps:,}"
     )
+
+
+def note_order(stream: Stream) -> None:
+    """Print the order in which files are read, if that of the numbers in their names is not that of the letters."""
+    files = stream.files()
+    by_number, by_letter = in_order(files), sorted(files, key=str)
+    if by_number == by_letter:
+        return
+    paths = [file.absolute() for file in files]
+    above = next(parent for parent in paths[0].parents if all(parent in path.parents for path in paths))
+    names = [str(path.relative_to(above)) for path in paths]
+    shown = [*names[:FIRST_FILES], "…", names[-1]] if len(names) > FIRST_FILES + 1 else names
+    which = "of the numbers in their names" if files == by_number else "in which they are given"
+    advice = ". A pattern in quotation marks is read in the order of the numbers" if files == by_letter else ""
+    note(f"{counted(len(files), 'file')} are read in the order {which}: {listed(shown)}{advice}")
 
 
 def note(text: str) -> None:

@@ -7,7 +7,7 @@ from biosfa.estimators import SlowFeatureEstimator, check_columns, reading_of
 from biosfa.io import Reading, Stream, StreamOptions
 from biosfa.io.tables import STDIN, standard_input
 from biosfa.monitoring import SlowFeatureMonitor
-from biosfa.recordings.notes import note
+from biosfa.recordings.notes import note, note_order
 from biosfa.wording import listed, quoted
 
 
@@ -32,6 +32,7 @@ def opened_for(
         options["columns"] = [str(name) for name in model.feature_names_in_]
     complete = StreamOptions(**options)
     stream = complete.open(opened)
+    note_order(stream)
     check_columns(model, stream)
     return stream, complete
 

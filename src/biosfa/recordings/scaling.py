@@ -1,6 +1,6 @@
 """Fits and transforms of files on a cluster, whose workers read sections of the files themselves."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +11,8 @@ from biosfa.cluster import Cluster
 from biosfa.estimators import Fitting, Learned, Projection, SlowFeatureEstimator, learn_section
 from biosfa.exceptions import InputError, OutputError
 from biosfa.io import Chunk, Position, Stream, StreamOptions
-from biosfa.io.atomic import remove
+from biosfa.io.atomic import remove, replacing, writing
+from biosfa.io.results import PARTS, Entry, check_replaceable, entry_of, write_list
 from biosfa.io.sections import Section
 from biosfa.io.tables import create_table
 from biosfa.recordings.features import feature_names
@@ -22,8 +23,6 @@ from biosfa.wording import listed
 # larger, so that what comes back from it, two square matrices, is small in comparison with what was read.
 SECTION_BYTES = 2**26
 LARGER_THAN_MOMENTS = 8
-
-PARTS = ("part-", ".part-")  # what names of files of features begin with, and of those that are not finished
 
 Result = TypeVar("Result")
 
@@ -135,54 +134,55 @@ def _with_lines_in_errors(stream: Stream, section: Section, work: Callable[[Sect
 
 def transform(
     model: SlowFeatureEstimator, options: StreamOptions, inputs: list[str], stream: Stream, out: Path, cluster: Cluster
-) -> Iterator[tuple[int, float]]:
-    """Write the features of each section to a file of its own, in a folder; yield numbers of rows, and shares done."""
+) -> Generator[tuple[int, float]]:
+    """Write the features of each section to a file of its own, in a folder; yield numbers of rows, and shares done.
+
+    The folder takes the place of an earlier one when all files are finished.
+    """
     check_workers(cluster, options, inputs, stream)
     sections = stream.sections(SECTION_BYTES)
     if model.n_delays > 1 and options.joined and len({section.table for section in sections}) > 1:
         raise InputError("with delays, joined files cannot be transformed apart: leave out --scheduler")
-    _prepare(out)
+    if out.suffix.lower() == ".zarr":
+        raise OutputError(f"{out}: a folder of Zarr arrays cannot be read as one. Choose .parquet, .npy or .csv")
+    with writing(out, folder=True):
+        check_replaceable(out, PARTS)
+        with replacing(out, folder=True) as beside:
+            # workers may have other links above the folder, so they are given the path as it is here
+            folder = beside if out.is_symlink() else out.with_name(beside.name)
+            yield from _write_parts(model, options, inputs, stream, sections, folder, out.suffix, cluster)
+            check_replaceable(out, PARTS)  # again, because the run may have taken long
+
+
+def _write_parts(
+    model: SlowFeatureEstimator,
+    options: StreamOptions,
+    inputs: list[str],
+    stream: Stream,
+    sections: Sequence[Section],
+    folder: Path,
+    suffix: str,
+    cluster: Cluster,
+) -> Generator[tuple[int, float]]:
+    """Write the features of each section to a file in an empty folder, and the list of these files."""
     digits = max(5, len(str(len(sections))))
+    parts = [folder / f"part-{number:0{digits}d}{suffix}" for number in range(len(sections))]
     shared, like = cluster.share(model), _steps_in_time(stream, options)
     following = [*sections[1:], None]
     calls = (
-        (
-            shared,
-            options,
-            inputs,
-            section,
-            later if later is not None and later.begin else None,
-            like,
-            str(out / f"part-{number:0{digits}d}{out.suffix}"),
-        )
-        for number, (section, later) in enumerate(zip(sections, following, strict=True))
+        (shared, options, inputs, section, later if later is not None and later.begin else None, like, str(part))
+        for section, later, part in zip(sections, following, parts, strict=True)
     )
-    n_rows, position = 0, like
-    for written, position in cluster.in_order(_transform, calls):
+    n_rows, position, entries = 0, like, {}
+    for part, (written, position, entry) in zip(parts, cluster.in_order(_transform, calls), strict=True):
+        entries[part.name] = (entry,)
         n_rows += written
         yield n_rows, stream.fraction(position)
     stream.check_end(replace(position, n_rows=n_rows))
-
-
-def _prepare(out: Path) -> None:
-    """Make the folder, or remove the parts that an earlier run has left in it.
-
-    Raises
-    ------
-    OutputError
-        If there is a file, or a folder with anything else.
-    """
-    if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file: with --scheduler, --out is a folder of parts. Choose another name")
-    if out.suffix.lower() == ".zarr":
-        raise OutputError(f"{out}: a folder of Zarr arrays cannot be read as one. Choose .parquet, .npy or .csv")
-    old = list(out.iterdir()) if out.exists() else []
-    other = [file.name for file in old if not file.name.startswith(PARTS)]
-    if other:
-        raise OutputError(f"{out} holds {listed(other)}, which are no parts of features: choose another folder")
-    for file in old:
-        remove(file)
-    out.mkdir(parents=True, exist_ok=True)
+    for file in folder.iterdir():
+        if file.name not in entries:  # a worker that was killed has left it
+            remove(file)
+    write_list(folder, entries)
 
 
 def _transform(
@@ -193,8 +193,8 @@ def _transform(
     following: Section | None,
     at: Position,
     out: str,
-) -> tuple[int, Position]:
-    """Write the features of one section; return the number of rows, and the position after them.
+) -> tuple[int, Position, Entry]:
+    """Write the features of one section; return the number of rows, the position after them, and the entry of the file.
 
     The first rows of a section need rows before it for their delays. So they are written together with the section
     before it, which reads on.
@@ -215,7 +215,8 @@ def _transform(
                 end = chunk.position
         return n_rows, end
 
-    return _with_lines_in_errors(stream, section, written)
+    n_rows, end = _with_lines_in_errors(stream, section, written)
+    return n_rows, end, entry_of(Path(out), PARTS)
 
 
 def _chunks(stream: Stream, section: Section, following: Section | None, n_more: int, at: Position) -> Iterator[Chunk]:

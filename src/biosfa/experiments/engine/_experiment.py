@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from biosfa.cluster import Cluster
 from biosfa.experiments.engine._inputs import fresh_inputs
-from biosfa.experiments.engine._runner import Config, Result, RunFolder, Task, write_arrays, write_json
+from biosfa.experiments.engine._runner import FINISHED, Config, Result, RunFolder, Task, write_arrays, write_json
 from biosfa.experiments.engine._scheduling import run_tasks
 from biosfa.typing import Arrays
 
@@ -113,13 +113,13 @@ class Experiment(ABC, Generic[Config]):
                     results |= run_tasks(folder, stage(results), jobs=jobs, title=self.title(), cluster=cluster)
                 found, curves = self.summarize(results)
                 timings = self.timings(results)
-            write_arrays(out / "curves.npz", curves)
-            write_json(out / "metrics.json", found)
             timings["wall_seconds"] = time.perf_counter() - begin
-            write_json(out / "timings.json", timings)
-            with folder.using_results():
-                self.draw(out, results, curves, found, timings)
-                self.report(out, found, timings)
+            with folder.using_results(), folder.replacing_results() as new:
+                write_arrays(new / "curves.npz", curves)
+                write_json(new / FINISHED, found)
+                write_json(new / "timings.json", timings)
+                self.draw(new, results, curves, found, timings)
+                self.report(new, found, timings)
         return Outcome(found, timings)
 
     @abstractmethod

@@ -6,7 +6,7 @@ only: the same bits for the same settings), ``timings.json``, ``curves.npz``, fi
 
 import hashlib
 import json
-import shutil
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -21,8 +21,8 @@ from biosfa.exceptions import ModelFileError, OutputError, UserError
 from biosfa.experiments.engine._errors import ExperimentError
 from biosfa.io.atomic import LOCK, litter, remove, replace_file
 from biosfa.io.checkpoint import Checkpoint
-from biosfa.io.locks import locked
 from biosfa.io.model_file import damage_is_an_error
+from biosfa.io.results import alone_in, check_own, replacing_results
 from biosfa.typing import Advance, Arrays
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 Config = TypeVar("Config", bound="DataclassInstance")
 Taken = TypeVar("Taken")
 
+EXPERIMENT = "experiment"  # the command in the list of results, for all experiments: config.json tells them apart
+FINISHED = "metrics.json"  # the result that a run without the option to resume replaces
+SCRATCH = ".biosfa"  # the suffix of checkpoints of tasks
+SECONDS = "__seconds__"  # the array of a result that has the time of the task
 CHECKPOINT_SECONDS = 15.0  # seconds of a long task that may be lost
 
 
@@ -119,7 +123,6 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._has_old_results = False  # whether results of an earlier run were loaded
-        self._lock = path / LOCK
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -132,8 +135,7 @@ class RunFolder:
         """
         with ExitStack() as held:
             try:
-                self.path.mkdir(parents=True, exist_ok=True)
-                held.enter_context(locked(self._lock, self.path))
+                held.enter_context(alone_in(self.path))
             except OutputError as error:
                 raise ExperimentError(str(error)) from None
             except OSError as error:
@@ -170,7 +172,7 @@ class RunFolder:
         file = self.path / "config.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            ours = {self._lock, *litter(self.path)}
+            ours = {self.path / LOCK, *litter(self.path)}
             if not file.exists() and set(self.path.iterdir()) - ours:
                 raise ExperimentError(
                     f"{self.path} has files that do not belong to an experiment: choose another folder with --out"
@@ -178,13 +180,17 @@ class RunFolder:
             if file.exists():
                 found = json.loads(file.read_text())
                 self._check_same(found if isinstance(found, dict) else {}, given)
+            _refuse_link(file)
+            check_own(self.path, EXPERIMENT, [FINISHED])
             for path in (self.path, self.path / "tasks"):
                 for left_behind in litter(path) if path.exists() else []:
                     remove(left_behind)
-            if not resume and (self.path / "metrics.json").exists():  # an unfinished run is always resumed
-                (self.path / "metrics.json").unlink()
-                shutil.rmtree(self.path / "tasks", ignore_errors=True)
+            if not resume and (self.path / FINISHED).exists():  # an unfinished run is always resumed
+                (self.path / FINISHED).unlink()
+                self._remove_results()
             write_json(file, given)
+        except OutputError as error:
+            raise ExperimentError(str(error)) from None
         except ValueError:
             raise ExperimentError(
                 f"{file} cannot be read: remove its folder, or choose another folder with --out"
@@ -200,6 +206,27 @@ class RunFolder:
                 f"{self.path} has a run with other settings ({pairs}): choose another folder with --out"
             )
 
+    def _remove_results(self) -> None:
+        """Remove the results of tasks and their checkpoints, but nothing else that is among them."""
+        for file in (self.path / "tasks").glob("*"):
+            if file.suffix == SCRATCH or _is_result(file):
+                file.unlink()
+
+    @contextmanager
+    def replacing_results(self) -> Iterator[Path]:
+        """Give an empty folder for numbers, figures and report, which at the end replace those of an earlier run.
+
+        Raises
+        ------
+        ExperimentError
+            If they would replace files that no run has written.
+        """
+        try:
+            with replacing_results(self.path, EXPERIMENT) as new:
+                yield new
+        except OutputError as error:
+            raise ExperimentError(str(error)) from None
+
     def load(self, task: Task) -> Result | None:
         """Return the stored result of a task and remove its checkpoint; return None if there is no result."""
         file = self._file(task)
@@ -210,7 +237,7 @@ class RunFolder:
                 if sum(entry.file_size for entry in stored.zip.infolist()) > file.stat().st_size:
                     return None  # results are not compressed
                 arrays = {name: stored[name] for name in stored.files}
-            result = Result(arrays, float(arrays.pop("__seconds__")))
+            result = Result(arrays, float(arrays.pop(SECONDS)))
         except Exception:  # the file is damaged and may hold anything: the task runs again
             return None
         self._has_old_results = True
@@ -220,18 +247,21 @@ class RunFolder:
     def store(self, task: Task, result: Result) -> None:
         """Store the result of a task, and remove its checkpoint."""
         (self.path / "tasks").mkdir(exist_ok=True)
-        write_arrays(self._file(task), {**result.arrays, "__seconds__": np.array(result.seconds)})
+        _refuse_link(self._file(task))
+        write_arrays(self._file(task), {**result.arrays, SECONDS: np.array(result.seconds)})
         self._remove_checkpoints(task)
 
     def _remove_checkpoints(self, task: Task) -> None:
-        for path in (self.path / "tasks").glob(f"{task.name}.*"):
-            if path != self._file(task):
+        for path in (self.path / "tasks").glob(f"*{SCRATCH}"):
+            if path.with_suffix("").stem == task.name:
                 path.unlink(missing_ok=True)
 
     def scratch(self, task: str, kind: str) -> Path:
         """Return the path of a file in which a long task can keep its state while it runs."""
         (self.path / "tasks").mkdir(exist_ok=True)
-        return (self.path / "tasks" / f"{task}.{kind}.biosfa").absolute()  # workers may run in other folders
+        file = (self.path / "tasks" / f"{task}.{kind}{SCRATCH}").absolute()  # workers may run in other folders
+        _refuse_link(file)
+        return file
 
     def _file(self, task: Task) -> Path:
         return self.path / "tasks" / f"{task.name}.npz"
@@ -357,6 +387,21 @@ def digest(arrays: Iterable[np.ndarray[Any, Any]]) -> str:
     for array in arrays:
         content.update(repr(array.shape).encode() + array.tobytes())
     return content.hexdigest()[:16]
+
+
+def _is_result(file: Path) -> bool:
+    """Return whether a file is the result of a task."""
+    try:
+        with zipfile.ZipFile(file) as content:
+            return file.suffix == ".npz" and f"{SECONDS}.npy" in content.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
+def _refuse_link(file: Path) -> None:
+    """Raise ExperimentError if a file that a run writes is a link: it may point to anything."""
+    if file.is_symlink():
+        raise ExperimentError(f"{file} is a link, and links in a folder of results are not followed: remove it")
 
 
 def write_json(path: Path, content: Any) -> None:

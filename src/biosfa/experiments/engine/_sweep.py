@@ -11,7 +11,7 @@ import numpy as np
 from biosfa.cluster import Cluster
 from biosfa.experiments.engine._errors import ExperimentError
 from biosfa.experiments.engine._inputs import fresh_inputs
-from biosfa.experiments.engine._runner import RunFolder, Task, write_arrays, write_json
+from biosfa.experiments.engine._runner import FINISHED, RunFolder, Task, write_arrays, write_json
 from biosfa.experiments.engine._scheduling import run_tasks
 from biosfa.presentation.report import Report
 from biosfa.presentation.style import figure, save
@@ -148,12 +148,13 @@ def run_sweep(
     best: dict[str, Any] = {**settings[int(np.nanargmin(errors))], "error": float(np.nanmin(errors))}
     cube = errors.reshape([len(values) for values in grid.values])
     axes = {name: np.array(values) for name, values in zip(grid.names, grid.values, strict=True)}
-    write_arrays(folder.path / "curves.npz", {"error": cube, **axes})
     numbers = [None if np.isnan(error) else float(error) for error in errors]
     rows = [{**setting, "error": number} for setting, number in zip(settings, numbers, strict=True)]
-    write_json(folder.path / "metrics.json", {"best": best, "diverged": numbers.count(None), "settings": rows})
-    draw_heat_maps(folder.path, grid, cube, best, text.error)
-    write_report(folder.path, grid, rows, best, text)
+    with folder.replacing_results() as new:
+        write_arrays(new / "curves.npz", {"error": cube, **axes})
+        write_json(new / FINISHED, {"best": best, "diverged": numbers.count(None), "settings": rows})
+        draw_heat_maps(new, grid, cube, best, text.error)
+        write_report(new, grid, rows, best, text)
     return best
 
 

@@ -79,8 +79,11 @@ def create_table(target: str, columns: list[str]) -> Iterator[TableWriter]:
     with writing(path, folder=folder):
         if path.is_dir():
             check_array(path)
-        with replacing(path, folder=folder) as temporary, _closing(_part(path, "writer")(temporary, columns)) as writer:
-            yield writer
+        with replacing(path, folder=folder) as temporary:
+            with _closing(_part(path, "writer")(temporary, columns)) as writer:
+                yield writer
+            if path.is_dir():
+                check_array(path)  # again, because writing may have taken long
 
 
 @contextmanager

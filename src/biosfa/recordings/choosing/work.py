@@ -9,11 +9,12 @@ from typing import Any
 
 from biosfa.exceptions import ShortEpisodeWarning
 from biosfa.io import StreamOptions
+from biosfa.io.results import writing_results
 from biosfa.io.tables import STDIN
-from biosfa.io.targets import check_target
 from biosfa.presentation.progress import Progress
 from biosfa.recordings.choosing._picture import draw
 from biosfa.recordings.choosing._report import write_report
+from biosfa.recordings.notes import note_order
 from biosfa.recordings.run import checkpoint_of
 from biosfa.selection import Choice
 from biosfa.selection import choose as recommended
@@ -38,10 +39,11 @@ def choose(
     if inputs == [STDIN]:
         raise ValueError("standard input can be read only once, and choosing reads rows several times: use a file")
     stream = StreamOptions(**{"missing": "break", **given}).open(inputs)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in (PICTURE, PAGE):
-        check_target(folder / name, stream.files())
-    with Progress("choose", total=None, unit="parts") as progress:
+    note_order(stream)
+    with (
+        writing_results(folder, "choose", (PICTURE, PAGE), stream.files()) as new,
+        Progress("choose", total=None, unit="parts") as progress,
+    ):
         parts: list[str] = []
 
         def report(what: str, share: float) -> None:
@@ -52,9 +54,9 @@ def choose(
         with warnings.catch_warnings():
             warnings.simplefilter("once", ShortEpisodeWarning)
             choice = recommended(stream, lags=lags, max_components=max_components, random_state=seed, progress=report)
-    command = fit_command(choice, inputs, typed)
-    draw(choice, folder / PICTURE)
-    write_report(choice, inputs, command, folder / PICTURE, folder / PAGE)
+        command = fit_command(choice, inputs, typed)
+        draw(choice, new / PICTURE)
+        write_report(choice, inputs, command, new / PICTURE, new / PAGE)
     return choice, command
 
 

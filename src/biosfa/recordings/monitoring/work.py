@@ -3,27 +3,28 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from copy import deepcopy
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from biosfa.estimators import load
-from biosfa.exceptions import InputError, OutputError
+from biosfa.exceptions import InputError
 from biosfa.io import Chunk, Position, Stream, StreamOptions
 from biosfa.io.atomic import replace_file, writing
+from biosfa.io.results import writing_results
 from biosfa.io.tables import STDIN, live_input
-from biosfa.io.targets import check_target, refuse_inputs
+from biosfa.io.targets import check_target
 from biosfa.monitoring import SLOW_AND_REST, VERDICTS, Peer, SlowFeatureMonitor, checked_persistence, compare
 from biosfa.presentation.progress import Progress
 from biosfa.recordings.monitoring._blind import MOST, Blind, Change
 from biosfa.recordings.monitoring._picture import draw
-from biosfa.recordings.monitoring._report import TITLE, write_report
+from biosfa.recordings.monitoring._report import write_report
 from biosfa.recordings.monitoring._statistics import statistics_table
 from biosfa.recordings.monitoring._trace import Trace
 from biosfa.recordings.monitoring.alarms import Alarm, Alarms
-from biosfa.recordings.notes import gaps, note
+from biosfa.recordings.notes import gaps, note, note_order
 from biosfa.recordings.remembered import stream_for
 from biosfa.wording import counted
 
@@ -74,7 +75,11 @@ def fit(
         raise ValueError("standard input can be read only once, and a monitor reads its rows several times: use a file")
     model = monitor.model
     options = {"missing": "break", **given}
-    stream = StreamOptions(**options).open(inputs) if model is None else stream_for(model, inputs, options)
+    if model is None:
+        stream = StreamOptions(**options).open(inputs)
+        note_order(stream)
+    else:
+        stream = stream_for(model, inputs, options)
     check_target(out, [*read, *stream.files()])
     n_passes = PASSES + (MORE_PASSES if model is None and monitor.expansion is not None else 0)
     with writing(out), Progress("learn what is normal", total=None, unit="passes") as progress:
@@ -130,13 +135,13 @@ def check(
     path: str,
     inputs: list[str],
     given: Mapping[str, Any],
-    folder: Path | None,
+    folder: Path,
     *,
     statistics: str = "csv",
     normal: list[str] | None = None,
     persistence: tuple[int, int] | None = None,
 ) -> Checked:
-    """Check files, and write the results to a folder, if there is one.
+    """Check files, and write the results to a folder.
 
     The results are ``alarms.csv``, ``statistics.csv`` (or another format), ``statistics.png`` and ``report.html``.
     ``normal`` are the files of normal operation: with them, the report has other monitors, too.
@@ -145,33 +150,33 @@ def check(
     stream = stream_for(monitor, inputs, given)
     training = None if normal is None else stream_for(monitor, normal, given)
     names = stream.feature_names
-    checked = Checked(monitor, names)
-    if folder is not None:
-        _make(folder, statistics, [path, *stream.files(), *([] if training is None else training.files())])
-    with ExitStack() as stack, Progress("check", total=None, unit="rows") as progress:
-        table = None
-        if folder is not None:
-            table = stack.enter_context(statistics_table(folder / f"statistics.{statistics}"))
-        for chunk in stream:
-            first = checked.alarms.n_rows
-            numbers, *_ = checked.take(chunk)
-            if table is not None and len(numbers):
-                table(first, chunk.times, numbers)
-            progress.reach(stream.fraction(chunk.position), checked.alarms.n_rows)
-    if not checked.alarms.n_rows:
-        raise InputError("the input has no rows to check")
-    if folder is not None:
-        replace_file(folder / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
+    checked, as_loaded = Checked(monitor, names), deepcopy(monitor)  # one that follows changes while it checks
+    read: list[str | Path] = [path, *stream.files(), *([] if training is None else training.files())]
+    results = ("alarms.csv", f"statistics.{statistics}", "statistics.png", "report.html")
+    with writing_results(folder, "monitor check", results, read) as new:
+        with (
+            statistics_table(new / f"statistics.{statistics}") as table,
+            Progress("check", total=None, unit="rows") as progress,
+        ):
+            for chunk in stream:
+                first = checked.alarms.n_rows
+                numbers, *_ = checked.take(chunk)
+                if len(numbers):
+                    table(first, chunk.times, numbers)
+                progress.reach(stream.fraction(chunk.position), checked.alarms.n_rows)
+        if not checked.alarms.n_rows:
+            raise InputError("the input has no rows to check")
+        replace_file(new / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
         axis = (stream.reading.time or "time") if checked.trace.timed else "row"
-        draw(checked.alarms, checked.trace, names, axis, folder / "statistics.png")
-        peers = {} if training is None else _compared(load_monitor(path), training, stream)
+        draw(checked.alarms, checked.trace, names, axis, new / "statistics.png")
+        peers = {} if training is None else _compared(as_loaded, training, stream)
         write_report(
             monitor,
             checked.alarms,
             names,
-            folder / "statistics.png",
+            new / "statistics.png",
             peers,
-            folder / "report.html",
+            new / "report.html",
             source=Path(path).name,
             inputs=[Path(each).name for each in inputs],
         )
@@ -179,26 +184,6 @@ def check(
         note(gaps(checked.end))
     checked.say_what_is_missing()
     return checked
-
-
-def _make(folder: Path, statistics: str, read: Sequence[str | Path]) -> None:
-    """Make the folder of the results of a check.
-
-    Raises
-    ------
-    OutputError
-        If a result cannot be written there, or if it would replace a file that the check reads, or a report of
-        something else.
-    """
-    targets = [folder / name for name in ("alarms.csv", f"statistics.{statistics}", "statistics.png", "report.html")]
-    for target in targets:
-        refuse_inputs(target, read)
-    report = folder / "report.html"
-    if report.is_file() and TITLE not in report.read_text(encoding="utf-8", errors="replace")[:1000]:
-        raise OutputError(f"{report} is not the report of a check: name another folder with --out")
-    folder.mkdir(parents=True, exist_ok=True)
-    for target in targets:
-        check_target(target)
 
 
 def _opened(path: str, persistence: tuple[int, int] | None) -> SlowFeatureMonitor:
@@ -268,11 +253,11 @@ class Accepted(NamedTuple):
 
 def accept(path: str, inputs: list[str], given: Mapping[str, Any], out: Path, since: str | None) -> Accepted:
     """Make rows of files normal, and write the monitor. ``since`` is the number of a row, or a time."""
-    monitor = load_monitor(path)
-    stream = stream_for(monitor, inputs, given)
-    check_target(out, stream.files())
-    first = 0 if since is None else _row_of(stream, since)
-    with writing(out):
+    with writing(out):  # before the monitor is loaded: what another run accepts meanwhile would be lost
+        monitor = load_monitor(path)
+        stream = stream_for(monitor, inputs, given)
+        check_target(out, stream.files())
+        first = 0 if since is None else _row_of(stream, since)
         before = monitor.verdicts(stream)[first:]
         monitor.accept(stream, since=first)
         after = monitor.verdicts(stream)[first:]
