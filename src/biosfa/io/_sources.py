@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from biosfa.episodes import unread
 from biosfa.exceptions import InputError
 from biosfa.io.tables import Collection, Frame, Sliced, Table, is_collection, is_table
 from biosfa.wording import printable
@@ -15,6 +16,9 @@ def sources_of(source: Any) -> list[str | os.PathLike[str] | Table]:
     """Files, with folders replaced by what is in them, in the order of their numbers and names."""
     if isinstance(source, Table):
         return [source]
+    problem = unread(source)
+    if problem is not None:
+        raise InputError(problem)
     if hasattr(source, "dims"):  # xarray
         raise InputError("the source is a labelled array: give it to fit or transform, or give its values")
     if is_collection(source):

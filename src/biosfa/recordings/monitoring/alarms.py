@@ -10,7 +10,7 @@ import numpy as np
 from biosfa.io import Chunk
 from biosfa.monitoring import ALARMS, SLOW_AND_REST, VERDICTS, Watched
 from biosfa.typing import Float64Array
-from biosfa.wording import time_text
+from biosfa.wording import as_cell, time_text
 
 CAUSES = 3  # columns that are named per alarm
 OWN = {ALARMS[0]: slice(0, 2), ALARMS[1]: slice(2, 4)}  # statistics that decide a verdict: T² and S²
@@ -40,7 +40,8 @@ class Alarm:
         """Return the cells of a table, in the order of ``HEADER``."""
         columns = ", ".join(self.columns(names))
         first, last = str(self.first), str(self.last)
-        return [first, last, self.begin, self.end, self.verdict, self.statistic, f"{self.worst:.3g}", columns]
+        cells = [first, last, self.begin, self.end, self.verdict, self.statistic, f"{self.worst:.3g}", columns]
+        return [as_cell(cell) for cell in cells]
 
 
 class Alarms:

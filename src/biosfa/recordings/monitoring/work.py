@@ -1,6 +1,5 @@
 """Fits monitors to files, checks files and lines with them, and changes what is normal."""
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -25,7 +24,7 @@ from biosfa.recordings.monitoring._trace import Trace
 from biosfa.recordings.monitoring.alarms import Alarm, Alarms
 from biosfa.recordings.notes import gaps, note
 from biosfa.recordings.remembered import stream_for
-from biosfa.wording import counted
+from biosfa.wording import as_json, counted
 
 PASSES, MORE_PASSES = 6, 2  # of a fit over the rows of normal operation; more with an expansion
 NORMAL, _, ABNORMAL, NO_DATA = VERDICTS
@@ -231,7 +230,7 @@ def watch(
             statistics = dict(zip(SLOW_AND_REST, numbers[alarm.first - offset], strict=False))
             events.append(described(alarm, statistics, monitor, checked.names))
         for event in sorted(events, key=lambda event: event["row"]):
-            target.write(json.dumps(event, ensure_ascii=False) + "\n")
+            target.write(as_json(event, allow_nan=False) + "\n")
         if events:
             target.flush()
     checked.say_what_is_missing()
