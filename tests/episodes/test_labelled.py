@@ -443,12 +443,15 @@ def test_wrong_arrays_are_refused_in_one_line(wrong, message, recording):
             lambda X: X.set_index(X.index.date),
             "has dates as objects: convert it by pandas.to_datetime, or give lengths",
         ),
-        (lambda X: X.set_index(X.index.astype(object)), "has dates as objects: convert it by pandas.to_datetime"),
+        (lambda X: X.set_axis(X.index.astype(object)), "has dates as objects: convert it by pandas.to_datetime"),
         (
             lambda X: X.set_index(pd.MultiIndex.from_product([X.index, ["a"]])),
             r"time must be the last level .*, as in X.swaplevel\(\).sort_index\(\), or give lengths",
         ),
-        (lambda X: X.assign(word="x"), r"column 'word' of X holds str, but samples must be numbers: leave it out \("),
+        (
+            lambda X: X.assign(word="x"),
+            r"column 'word' of X holds (str|object), but samples must be numbers: leave it out \(",
+        ),
         (
             lambda X: X.assign(mixed=["x", 1] * (T // 2)),
             "column 'mixed' of X holds object, but samples must be numbers",

@@ -45,10 +45,10 @@ class Alarm:
 
 
 class Alarms:
-    """Collects alarms from chunks that follow one another."""
+    """Finds alarms in chunks that follow one another, in constant memory: of each verdict it keeps the last alarm."""
 
     def __init__(self, limits: Float64Array, n_columns: int) -> None:
-        self.found: list[Alarm] = []
+        self.n_found = 0
         self.counts = dict.fromkeys(VERDICTS, 0)  # number of rows per verdict
         self.causes = {verdict: np.zeros(n_columns) for verdict in VERDICTS}  # summed over the rows of each verdict
         self.n_rows = 0
@@ -56,7 +56,7 @@ class Alarms:
         self._latest: dict[str, Alarm] = {}  # the last alarm of each verdict
 
     def add(self, chunk: Chunk, watched: Watched) -> list[Alarm]:
-        """Take the next rows, and return the alarms that begin among them."""
+        """Take the next rows, and return the alarms that begin among them. They grow with later rows."""
         verdicts, begun = watched.verdicts, []
         for verdict in VERDICTS:
             rows = verdicts == verdict
@@ -74,7 +74,7 @@ class Alarms:
                 alarm = Alarm(
                     verdict, first, time_of(chunk, begin), first, "", causes=np.zeros(watched.causes.shape[1])
                 )
-                self.found.append(alarm)
+                self.n_found += 1
                 begun.append(alarm)
                 self._latest[verdict] = alarm
             self._extend(alarm, chunk, watched, begin, end)
@@ -90,13 +90,14 @@ class Alarms:
         if worst.max() > alarm.worst:
             alarm.worst, alarm.statistic = float(worst.max()), SLOW_AND_REST[own][int(worst.argmax())]
 
-    def as_csv(self, names: Sequence[str]) -> bytes:
-        """Return the alarms as a table in CSV."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(HEADER)
-        writer.writerows(alarm.row(names) for alarm in self.found)
-        return text.getvalue().encode()
+
+def as_csv(alarms: Sequence[Alarm], names: Sequence[str]) -> bytes:
+    """Return alarms as a table in CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows(alarm.row(names) for alarm in alarms)
+    return text.getvalue().encode()
 
 
 def largest(alarms: Sequence[Alarm], n: int) -> list[Alarm]:

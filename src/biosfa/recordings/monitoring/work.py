@@ -21,7 +21,7 @@ from biosfa.recordings.monitoring._picture import draw
 from biosfa.recordings.monitoring._report import TITLE, write_report
 from biosfa.recordings.monitoring._statistics import statistics_table
 from biosfa.recordings.monitoring._trace import Trace
-from biosfa.recordings.monitoring.alarms import Alarm, Alarms
+from biosfa.recordings.monitoring.alarms import Alarm, Alarms, as_csv
 from biosfa.recordings.notes import gaps, note
 from biosfa.recordings.remembered import stream_for
 from biosfa.wording import as_json, counted
@@ -92,6 +92,7 @@ class Checked:
         self.monitor = monitor
         self.names = names  # of the columns
         self.alarms = Alarms(monitor.limits_, monitor.n_features_in_)
+        self.found: list[Alarm] = []  # all alarms of files; those of a stream without end are not kept
         self.trace = Trace(monitor.limits_)
         self.blind = Blind(monitor.model_.n_delays)
         self.end = Position()
@@ -153,20 +154,22 @@ def check(
             table = stack.enter_context(statistics_table(folder / f"statistics.{statistics}"))
         for chunk in stream:
             first = checked.alarms.n_rows
-            numbers, *_ = checked.take(chunk)
+            numbers, begun, _ = checked.take(chunk)
+            checked.found += begun
             if table is not None and len(numbers):
                 table(first, chunk.times, numbers)
             progress.reach(stream.fraction(chunk.position), checked.alarms.n_rows)
     if not checked.alarms.n_rows:
         raise InputError("the input has no rows to check")
     if folder is not None:
-        replace_file(folder / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
+        replace_file(folder / "alarms.csv", lambda file: file.write(as_csv(checked.found, names)))
         axis = (stream.reading.time or "time") if checked.trace.timed else "row"
         draw(checked.alarms, checked.trace, names, axis, folder / "statistics.png")
         peers = {} if training is None else _compared(load_monitor(path), training, stream)
         write_report(
             monitor,
             checked.alarms,
+            checked.found,
             names,
             folder / "statistics.png",
             peers,
