@@ -43,6 +43,30 @@ def test(session: nox.Session) -> None:
     run(session, "test", "test")
 
 
+@nox.session(python=PYTHONS[0])
+def oldest(session: nox.Session) -> None:
+    """Run the tests with the oldest Python, and with the oldest versions of all libraries that pyproject.toml allows.
+
+    What these libraries need themselves is new, so that they use much that is deprecated by now.
+    """
+    session.install("uv")
+    session.run("uv", "pip", "install", "--resolution", "lowest-direct", "--editable", ".[test]")
+    session.run("uv", "pip", "freeze")
+    ignored = [f"-Wignore::{category}" for category in ("DeprecationWarning", "PendingDeprecationWarning")]
+    for command in commands("test"):
+        session.run(*command, *ignored, *session.posargs)
+
+
+@nox.session
+def prereleases(session: nox.Session) -> None:
+    """Run the tests with the newest NumPy and Numba, which may not have been released yet."""
+    session.install("--editable", ".[test]")
+    session.install("--upgrade", "--pre", "llvmlite", "numba", "numpy")
+    session.run("python", "-m", "pip", "freeze")
+    for command in commands("test"):
+        session.run(*command, *session.posargs)
+
+
 @nox.session
 def integrations(session: nox.Session) -> None:
     """Run the tests of the adapters, with the libraries that they are for."""

@@ -58,7 +58,7 @@ class Printed(NamedTuple):
 @pytest.fixture
 def command(monkeypatch, capsys):
     """Runs the command here, without a new process and its imports; gives what it printed, on both outputs."""
-    before = signal.getsignal(signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def run(*arguments, code=0, cwd=None, input=""):
         found = 0
@@ -77,7 +77,8 @@ def command(monkeypatch, capsys):
         return printed
 
     yield run
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @contextmanager

@@ -1,5 +1,10 @@
-"""Functions that format names, numbers and texts for messages."""
+"""Functions that format names, numbers and texts for messages and results.
 
+Every text that leaves the program goes through :func:`printable`, :func:`as_json` or :func:`as_cell`, because the names
+in it come from files that others have written.
+"""
+
+import json
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -9,6 +14,7 @@ import numpy as np
 SHOWN = 8  # largest number of names in a list
 LETTERS = 200  # of what others have written, in a message
 NAME_LETTERS = 60  # of a name among several
+FORMULA = ("=", "+", "-", "@")  # how formulas begin in spreadsheets
 # Characters that do something to a terminal or to the text around them: controls, halves of characters, other ends of
 # lines, and marks that turn the direction of writing.
 ACTING = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -17,6 +23,28 @@ ACTING = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u061c\u200e\u2
 def printable(text: object) -> str:
     """Return a text as one line that is safe for any terminal: control characters become escapes, as in Python."""
     return ACTING.sub(lambda found: found[0].encode("unicode_escape").decode(), str(text))
+
+
+def as_json(content: Any, **options: Any) -> str:
+    """Return JSON that is safe for any terminal, in any encoding; ``options`` are those of ``json.dumps``."""
+    return json.dumps(content, **options).replace("\x7f", "\\u007f")  # the only control character that JSON keeps
+
+
+def as_cell(text: str) -> str:
+    """Return a text as the cell of a table in CSV: safe for any terminal, and never a formula.
+
+    A spreadsheet would compute a cell that begins like a formula, so such a text gets an apostrophe. Numbers stay.
+    """
+    line = printable(text)
+    return f"'{line}" if line.startswith(FORMULA) and not _is_number(line) else line
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def listed(names: Iterable[object]) -> str:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from tests.conftest import posix
@@ -46,6 +47,50 @@ def test_interrupted_it_says_how_to_go_on(tmp_path):
     assert process.returncode == 130
     assert message.strip().endswith("stopped; to resume, run the same command with --resume")
     assert len(message.strip().splitlines()) == 1
+
+
+INTERRUPTED_IMPORT = """
+import signal, sys
+
+class Interruption:
+    "Raises the signal of Ctrl-C when a module is imported, with or without an ImportError in its place."
+
+    def find_spec(self, name, *_):
+        if name == MODULE:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                if WAY == "as it is":
+                    raise
+                raise ImportError("this is what compiled modules make of it") from None
+
+sys.meta_path.insert(0, Interruption())
+from biosfa.__main__ import run
+sys.argv = ["biosfa", "fit", "x.npy", "-k", "1", "--out", "model"]
+run()
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    ("module", "way", "code", "said"),
+    [
+        ("typer", "as it is", -signal.SIGINT, ""),  # before the command begins
+        ("scipy.linalg", "as it is", 130, "biosfa: stopped; to resume, run biosfa resume model\n"),
+        ("scipy.linalg", "as an error", 130, "biosfa: stopped; to resume, run biosfa resume model\n"),
+    ],
+)
+def test_ctrl_c_during_imports_is_one_line(module, way, code, said, tmp_path):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((100, 2)).cumsum(axis=0))
+    program = INTERRUPTED_IMPORT.replace("MODULE", repr(module)).replace("WAY", repr(way))
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (code, said)
+
+
+def test_a_program_in_the_background_does_not_listen_to_ctrl_c(command):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    command("--version")
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
 def test_a_wrong_choice_is_named_with_the_choices_and_nothing_else(command):

@@ -279,6 +279,10 @@ def test_a_collection_is_a_stream(X):
         (lambda X: chunked(X)[:, 0], "Expected 2D array"),
         (lambda X: chunked(np.where(np.arange(N)[:, None] == 71, np.nan, X)), "NaN at row 71, column 0"),
         (lambda X: chunked(X + 1j), "[Cc]omplex"),
+        (
+            lambda X: dd.from_pandas(pd.DataFrame(X, columns=["a"] * X.shape[1]), npartitions=2),
+            "X has several columns named 'a'",
+        ),
     ],
 )
 def test_bad_collections(X, collection, message):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import xarray as xr
 from hypothesis import given
@@ -414,6 +415,10 @@ def with_times(frame, times):
         ),
         (lambda X: X.assign_coords(time=[f"t{i}" for i in range(T)]), "t0.*, which is neither a number nor a date"),
         (lambda X: X[0].variable, "X is a Variable: give a DataArray"),
+        (
+            lambda X: X.assign_coords(channel=["\x1b"] * X.sizes["channel"]),
+            r"X has several columns named '\\x1b': give each column a name of its own",
+        ),
         (lambda X: X[..., :0], r"0 feature\(s\)"),
         (lambda X: X.astype(str) + "V", "could not convert string to float"),
     ],
@@ -438,12 +443,15 @@ def test_wrong_arrays_are_refused_in_one_line(wrong, message, recording):
             lambda X: X.set_index(X.index.date),
             "has dates as objects: convert it by pandas.to_datetime, or give lengths",
         ),
-        (lambda X: X.set_index(X.index.astype(object)), "has dates as objects: convert it by pandas.to_datetime"),
+        (lambda X: X.set_axis(X.index.astype(object)), "has dates as objects: convert it by pandas.to_datetime"),
         (
             lambda X: X.set_index(pd.MultiIndex.from_product([X.index, ["a"]])),
             r"time must be the last level .*, as in X.swaplevel\(\).sort_index\(\), or give lengths",
         ),
-        (lambda X: X.assign(word="x"), r"column 'word' of X holds str, but samples must be numbers: leave it out \("),
+        (
+            lambda X: X.assign(word="x"),
+            r"column 'word' of X holds (str|object), but samples must be numbers: leave it out \(",
+        ),
         (
             lambda X: X.assign(mixed=["x", 1] * (T // 2)),
             "column 'mixed' of X holds object, but samples must be numbers",
@@ -456,6 +464,16 @@ def test_wrong_arrays_are_refused_in_one_line(wrong, message, recording):
         (lambda X: pl.from_pandas(X.assign(a=X.index, b=X.index)), "column 'a' of X holds Datetime"),
         (lambda X: pl.from_pandas(X.assign(a=X.index - X.index[0])), "column 'a' of X holds Duration"),
         (lambda X: pl.from_pandas(X.assign(word="x")), "column 'word' of X holds String"),
+        (lambda X: pl.from_pandas(X).lazy(), r"a LazyFrame has no rows yet: give frame.collect\(\)"),
+        (lambda X: pa.Table.from_pandas(X), r"tables of pyarrow are not frames: give table.to_pandas\(\)"),
+        (
+            lambda X: X.set_axis(["a"] * len(X.columns), axis=1),
+            "X has several columns named 'a': give each column a name",
+        ),
+        (
+            lambda X: X.set_axis([1] * len(X.columns), axis=1),
+            "X has several columns named '1': give each column a name",
+        ),
         (lambda X: OnlyDlpack(X.to_numpy(), device=2), r"on another device than the CPU: .* as in X.cpu\(\)"),
     ],
 )

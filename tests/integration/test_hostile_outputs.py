@@ -1,12 +1,15 @@
 """Outputs that are inputs, folders, special files or links; full disks; two runs at once; signals; odd names."""
 
+import csv
 import hashlib
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import warnings
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
@@ -307,6 +310,77 @@ def test_names_do_not_act_on_terminals(command, place, X):
     assert text.isprintable()
     assert "\\x1b[31mred" in text
     assert printed[5].stderr.count("\n") == 1
+
+
+def test_names_do_not_act_in_results(command, place, X):
+    """Pages, tables and lines of JSON are read on terminals, in browsers and in spreadsheets."""
+    names = ["=1+cmd|' /C calc'!A0", "a\x9b31mRED\x7f", "c\u202eevil\u2066", "\x1b]0;title\x07<script>"]
+    fault = np.where(np.arange(len(X))[:, None] < 300, X, X + np.array([1e6, 1e3, 1e3, 1e3]))
+    pd.DataFrame(X, columns=names).to_csv("\u202e\x9b.csv", index=False)
+    pd.DataFrame(fault, columns=names).to_csv("fault.csv", index=False)
+    command("monitor", "fit", "\u202e\x9b.csv", "--out", "m\x9b")
+    command("monitor", "check", "m\x9b", "fault.csv", "--normal", "\u202e\x9b.csv", "--out", "out", code=3)
+    command("choose", "\u202e\x9b.csv", "--lags", "1,2", "--out", "out")
+    lines = command("monitor", "check", "m\x9b", "-", input=Path("fault.csv").read_text(), code=3).stdout
+    described = command("inspect", "m\x9b", "--json").stdout
+    written = {name: Path("out", name).read_text() for name in ("report.html", "alarms.csv", "choice.html")}
+    for name, text in {**written, "lines": lines, "described": described}.items():
+        assert text.replace("\n", "").replace("\N{NO-BREAK SPACE}", "").isprintable(), name
+        assert "RED" in text or name == "choice.html", name
+    assert (lines + described).isascii()
+    alarms = [json.loads(line) for line in lines.splitlines()]
+    assert set(alarms[-1]["columns"]) <= set(names)
+    assert names[0] in alarms[-1]["columns"]
+    rows = list(csv.DictReader(written["alarms.csv"].splitlines()))
+    assert any(row["columns"].startswith(f"'{names[0]}, ") for row in rows)
+    assert not any(cell.startswith(("=", "+", "-", "@")) for row in rows for cell in row.values())
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_no_encoding_of_the_output_ends_a_command(command, place, X, monkeypatch, encoding):
+    frame = pd.DataFrame(X, columns=["t°", "δ", "c", "d"])
+    frame.to_csv("x.csv", index=False)
+    command("monitor", "fit", "x.csv", "--out", "monitor")
+    found = {}
+    for name in ("utf-8", encoding):
+        with monkeypatch.context() as patch:
+            outputs = [TextIOWrapper(BytesIO(), encoding=name) for _ in range(2)]
+            patch.setattr(sys, "stdout", outputs[0])
+            patch.setattr(sys, "stderr", outputs[1])
+            lines = (100 * frame).to_csv(index=False)
+            command("monitor", "check", "monitor", "-", input=lines, code=3)
+            command("monitor", "check", "monitor", "x.csv", "--persistence", "1/1", "--out", "out", code=3)
+            command("fit", "x.csv", "-k", 2, "--out", "fitted")
+            command("inspect", "fitted")
+            command("monitor", "fit", "--help")
+            command("fit", "x.csv", "--columns", "ε", "-k", 2, "--out", "none", code=1)
+            for output in outputs:
+                output.flush()
+            found[name] = "".join(output.buffer.getvalue().decode(name) for output in outputs)
+    plain, limited = (text.splitlines() for text in found.values())
+    assert "slowness δ" in found["utf-8"]
+    assert "slowness \\u03b4" in found[encoding]
+    assert len(plain) == len(limited)
+
+
+CLOSED = 'exec "$0" -m biosfa "$@" '
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_inputs_and_outputs_are_empty(command, place, closed):
+    def run(*arguments):
+        return subprocess.run(["sh", "-c", CLOSED + closed, sys.executable, *arguments], capture_output=True, text=True)
+
+    command("fit", "x.npy", "-k", 2, "--out", "reference")
+    done = run("fit", "x.npy", "-k", "2", "--out", "fitted")
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert Path("fitted").read_bytes() == Path("reference").read_bytes()  # nothing was printed into it
+    if closed == "<&-":
+        read = run("fit", "-", "-k", "2", "--out", "none")
+        assert (read.returncode, read.stderr) == (1, "biosfa: standard input has no rows\n")
+    if closed == "2>&-":
+        assert run("inspect", "nothing").stdout == ""  # a message does not go elsewhere
 
 
 def test_pictures_take_names_for_names(command, place, X):

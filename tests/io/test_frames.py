@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from biosfa import SFA, InputError
@@ -25,6 +26,20 @@ def test_columns_that_are_not_asked_for_may_hold_anything(X):
     np.testing.assert_array_equal(joined(open_stream(frame, columns=["v", "sparse"]))[0], X[:, :2])
     with pytest.raises(InputError, match=r"column 'odd': .*string is not a number"):
         list(open_stream(frame))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (lambda frame: pl.from_pandas(frame).lazy(), r"a LazyFrame has no rows yet: give frame\.collect\(\)"),
+        (lambda frame: [pl.from_pandas(frame).lazy()], r"a LazyFrame has no rows yet: give frame\.collect\(\)"),
+        (lambda frame: pa.Table.from_pandas(frame), r"tables of pyarrow are not frames: give table\.to_pandas\(\)"),
+        (lambda frame: frame.set_axis(["a", "b", "a", "c", "d"], axis=1), "the frame has several columns named 'a'"),
+    ],
+)
+def test_what_is_no_frame_of_rows_is_refused(source, message, X):
+    with pytest.raises(InputError, match=message):
+        open_stream(source(pd.DataFrame(X, columns=NAMES)))
 
 
 @pytest.mark.parametrize("as_words", [False, True])

@@ -1,8 +1,10 @@
 """Compiled functions on disk: never stale, never in the way, and what is said while they are made."""
 
 import ast
+import hashlib
 import io
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -21,6 +23,8 @@ from biosfa.kernels import cache
 from biosfa.kernels.cache import KernelCache, Store, cache_folder, digest_of
 from biosfa.kernels.jit import jit
 from biosfa.kernels.notice import Notice
+from biosfa.kernels.private import is_own
+from tests.conftest import posix
 
 SOURCE = Path(biosfa.__file__).parent
 LARGE = np.zeros(200_000)
@@ -193,6 +197,128 @@ def test_where_nothing_can_be_written_functions_are_compiled_each_time(store, tm
         assert loaded(made) == 0
     made.recompile()
     assert not nowhere.prepare()
+
+
+class RunsCode:
+    """What is unpickled from it is the result of a call."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def __reduce__(self):
+        return Path.touch, (self._file,)
+
+
+@pytest.fixture
+def poisoned(store, tmp_path):
+    """A store whose only file creates another file when it is unpickled; gives that file."""
+    compiled(offset, store)(1.0)
+    (file,) = store.folder.iterdir()
+    content = pickle.dumps(RunsCode(tmp_path / "was run"))
+    file.write_bytes(hashlib.sha256(content).digest() + content)
+    return tmp_path / "was run"
+
+
+def made_by_others(monkeypatch, _store):
+    """Take the place of a user to whom nothing here belongs; what belongs to root is trusted on the way."""
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+
+
+def open_to_others(mode, choose):
+    def change(_monkeypatch, store):
+        choose(store).chmod(mode)
+
+    return change
+
+
+def reached_by_a_link_that_others_can_replace(_monkeypatch, store):
+    shared = store.folder.parent.with_name("shared")
+    shared.mkdir()
+    shared.chmod(0o777)
+    (shared / "link").symlink_to(store.folder.parent)
+    store.folder = shared / "link" / store.folder.name
+
+
+@posix
+@pytest.mark.parametrize(
+    "change",
+    [
+        made_by_others,
+        open_to_others(0o702, lambda store: store.folder),
+        open_to_others(0o1777, lambda store: store.folder),  # others can add files
+        open_to_others(0o777, lambda store: store.folder.parent),  # others can put a folder of their own in its place
+        open_to_others(0o777, lambda store: store.folder.parent.parent),
+        reached_by_a_link_that_others_can_replace,
+    ],
+)
+def test_code_that_others_may_have_written_is_not_run(store, poisoned, change, monkeypatch):
+    change(monkeypatch, store)
+    content = {file: file.read_bytes() for file in store.folder.iterdir()}
+    made = compiled(offset, store)
+    with pytest.warns(UserWarning, match="compiled code is not kept.*: set NUMBA_CACHE_DIR to a folder") as caught:
+        assert (made(1.0), made(1)) == (2.0, 2.0)
+    assert len(caught) == 1  # it is said once
+    assert not poisoned.exists()
+    assert not store.prepare()
+    assert {file: file.read_bytes() for file in store.folder.iterdir()} == content
+
+
+@posix
+def test_a_file_that_others_may_write_to_is_replaced(store, poisoned):
+    (file,) = store.folder.iterdir()
+    file.chmod(0o606)
+    assert compiled(offset, store)(1.0) == 2.0
+    assert not poisoned.exists()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert loaded(again := compiled(offset, store)) == 0
+    assert again(1.0) == 2.0
+    assert loaded(again) == 1
+
+
+@posix
+def test_what_this_user_made_in_a_sticky_folder_is_used(store):
+    store.folder.parent.parent.chmod(0o1777)
+    compiled(offset, store)(1.0)
+    again = compiled(offset, store)
+    assert again(1.0) == 2.0
+    assert loaded(again) == 1
+
+
+def test_the_code_of_this_user_runs(store, poisoned):
+    """Otherwise the tests above would show nothing."""
+    assert compiled(offset, store)(1.0) == 2.0
+    assert poisoned.exists()
+
+
+@posix
+def test_all_folders_that_are_made_are_private(store, tmp_path):
+    before = os.umask(0)
+    try:
+        deep = Store(tmp_path / "home" / "cache" / "biosfa", tmp_path / "sources")
+        assert deep.prepare()
+    finally:
+        os.umask(before)
+    made = [deep.folder, *deep.folder.parents[:3]]
+    assert [path.stat().st_mode & 0o777 for path in made] == [0o700] * 4
+
+
+@posix
+@pytest.mark.parametrize(
+    ("name", "members", "is_private"), [("me", [], True), ("me", ["her"], False), ("us", [], False)]
+)
+def test_a_group_of_one_is_nobody_else(store, monkeypatch, name, members, is_private):
+    """Many systems give each user a group, and open new files to it. That of root is for others, too."""
+    store.prepare()
+    store.folder.chmod(0o770)
+    found = store.folder.stat()
+    grp, pwd = (pytest.importorskip(module) for module in ("grp", "pwd"))
+    monkeypatch.setattr(pwd, "getpwuid", lambda user: types.SimpleNamespace(pw_name="me"))
+    monkeypatch.setattr(grp, "getgrgid", lambda group: types.SimpleNamespace(gr_name=name, gr_mem=members))
+    monkeypatch.setattr(os, "geteuid", lambda: found.st_uid or 1000)
+    assert is_own(os.stat_result((*found[:4], os.geteuid(), *found[5:]))) == is_private
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert not is_own(os.stat_result((*found[:4], 0, *found[5:])))
 
 
 def test_a_folder_that_is_removed_meanwhile_is_made_again(store):

@@ -1,6 +1,7 @@
 """``biosfa monitor``: fits, checks of files and of lines, new operating points, other monitors."""
 
 import csv
+import gc
 import io
 import json
 import re
@@ -152,7 +153,7 @@ def test_a_check_without_alarms_ends_with_0(command, folder, monitor, tmp_path):
 
 
 def test_columns_are_matched_by_name(command, folder, monitor, tmp_path):
-    frame = pd.read_csv(folder / "noise.csv")
+    frame = pd.read_csv(folder / "noise.csv", engine="pyarrow")  # which reads all digits
     frame[frame.columns[::-1]].to_parquet(tmp_path / "turned.parquet")
     for source, out in ((folder / "noise.csv", "a"), (tmp_path / "turned.parquet", "b")):
         command("monitor", "check", monitor, source, "--out", tmp_path / out, "--statistics", "npy", code=3)
@@ -318,6 +319,23 @@ def test_lines_without_data_are_reported(folder, monitor, tmp_path):
     assert [(event["event"], event["row"]) for event in missing] == [("no data", 100), ("data are back", 151)]
     assert missing[0]["time"] == frame["timestamp"][100]
     assert not checked.is_blind
+
+
+def test_a_stream_without_end_is_watched_in_constant_memory(folder, tmp_path):
+    """Of the alarms in a stream only the last ones are kept, which may still grow."""
+    rng = np.random.default_rng(0)
+    white = rng.standard_normal((4002, 3))
+    X = white[2:] + white[1:-1] + white[:-2]
+    pd.DataFrame(X, columns=list("abc")).to_csv(tmp_path / "normal.csv", index=False)
+    work.fit(SlowFeatureMonitor(persistence=(1, 1)), [str(tmp_path / "normal.csv")], {}, tmp_path / "monitor")
+    X[::20] += 100.0  # an alarm every 20 rows
+    pd.DataFrame(X, columns=list("abc")).to_csv(tmp_path / "log.csv", index=False)
+    target = io.StringIO()
+    with open(tmp_path / "log.csv", "rb") as file:
+        checked = work.watch(str(tmp_path / "monitor"), file.fileno(), target, {})
+    assert checked.alarms.n_found >= 200
+    assert target.getvalue().count('"alarm"') == checked.alarms.n_found
+    assert sum(isinstance(each, Alarm) for each in gc.get_objects()) <= 2  # one per kind
 
 
 def test_other_monitors(command, folder, monitor, tmp_path):
@@ -507,20 +525,21 @@ def test_alarms_bridge_a_few_rows_with_another_verdict(monitor):
     verdicts = np.array(
         ["normal"] * 5 + ["moved"] * 3 + ["abnormal"] * 10 + ["moved"] * 2 + ["normal"] * 11 + ["moved"]
     )
-    n, alarms = len(verdicts), Alarms(np.ones(4), 2)
+    n, alarms, found = len(verdicts), Alarms(np.ones(4), 2), []
     watched = Watched(np.full((n, 4), 2.0), verdicts, np.tile([0.25, 0.75], (n, 1)))
     for begin in range(0, n, 4):  # whatever the chunks
         part = slice(begin, begin + 4)
         samples = np.zeros((len(verdicts[part]), 2))
         chunk = Chunk(samples, np.zeros(len(samples), bool), None, Position())
-        alarms.add(chunk, Watched(*(each[part] for each in watched)))
-    assert [(a.verdict, a.first, a.last) for a in alarms.found] == [
+        found += alarms.add(chunk, Watched(*(each[part] for each in watched)))
+    assert alarms.n_found == len(found)
+    assert [(a.verdict, a.first, a.last) for a in found] == [
         ("moved", 5, 19),
         ("abnormal", 8, 17),
         ("moved", 31, 31),
     ]
-    assert alarms.found[0].columns(["a", "b"]) == ["b", "a"]
-    assert alarms.found[0].causes.tolist() == [1.25, 3.75]
+    assert found[0].columns(["a", "b"]) == ["b", "a"]
+    assert found[0].causes.tolist() == [1.25, 3.75]
 
 
 def test_a_wrong_option_names_the_help_of_its_command(command):

@@ -43,7 +43,7 @@ def X():
 def folder(X, tmp_path_factory):
     path = tmp_path_factory.mktemp("recordings")
     np.save(path / "x.npy", X)
-    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame = pd.DataFrame(X.copy(), columns=list("abcdef"))
     frame.insert(0, "t", np.arange(len(X)) / 100)
     frame["flat"] = 3.0
     frame.loc[[700, 701], "c"] = np.nan

@@ -8,7 +8,17 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from biosfa.cli._output import SIGPIPE, SIGTERM, Termination, abandon_output, complain, end_by, say, show_warning
+from biosfa.cli._output import (
+    SIGPIPE,
+    SIGTERM,
+    Termination,
+    abandon_output,
+    complain,
+    end_by,
+    prepare_output,
+    say,
+    show_warning,
+)
 
 INTERRUPTED = 130  # the exit code that shells report after Ctrl-C
 
@@ -40,39 +50,47 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command. Errors that a user can mend are printed as one line."""
-    from biosfa.exceptions import UserError
-
+    prepare_output()
     warnings.showwarning = show_warning
     termination = Termination()
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()  # while errors can still be reported
-    except UserError as error:
-        fail(str(error), 1)
-    except (NobodyReads, BrokenPipeError):
-        abandon_output()
-        end_by(SIGPIPE)
-    except OSError as error:
-        abandon_output()
-        fail(f"{error.strerror}: {error.filename}" if error.filename else str(error), 1)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:
-        # errors of usage; their class has moved between versions of typer, this method has not
-        message = getattr(error, "format_message", None)
-        if message is None:
-            raise
-        named = sys.argv[1:3] if sys.argv[1:2] == ["monitor"] else sys.argv[1:2]
-        command = " ".join(["biosfa", *takewhile(lambda argument: argument.isalpha(), named)])
-        # newer versions of typer add two words about a wrong choice that say nothing
-        fail(f"{message().replace(': Value error, ', ': ', 1)} (see {command} --help)", 2)
+        if not termination.asked:
+            report(error)
+        code = INTERRUPTED
     if code == INTERRUPTED:  # typer returns it as an exit code, or raises, depending on its version
         complain(how_to_go_on(sys.argv[1:]))
-        if termination.asked:
+        if termination.asked == SIGTERM:
             end_by(SIGTERM)
         sys.exit(INTERRUPTED)
     if code:
         sys.exit(code)
+
+
+def report(error: Exception) -> NoReturn:
+    """Print an error as one line, and exit. Errors that are defects of this program are raised again."""
+    from biosfa.exceptions import UserError
+
+    if isinstance(error, UserError):
+        fail(str(error), 1)
+    if isinstance(error, NobodyReads | BrokenPipeError):
+        abandon_output()
+        end_by(SIGPIPE)
+    if isinstance(error, OSError):
+        abandon_output()
+        fail(f"{error.strerror}: {error.filename}" if error.filename else str(error), 1)
+    # errors of usage; their class has moved between versions of typer, this method has not
+    message = getattr(error, "format_message", None)
+    if message is None:
+        raise error
+    named = sys.argv[1:3] if sys.argv[1:2] == ["monitor"] else sys.argv[1:2]
+    command = " ".join(["biosfa", *takewhile(lambda argument: argument.isalpha(), named)])
+    # newer versions of typer add two words about a wrong choice that say nothing
+    fail(f"{message().replace(': Value error, ', ': ', 1)} (see {command} --help)", 2)
 
 
 def how_to_go_on(arguments: list[str]) -> str:

@@ -159,11 +159,11 @@ def check(
             checked = work.check(
                 model, inputs, given, folder, statistics=str(statistics), normal=normal, persistence=chosen
             )
-            print_alarms(checked.alarms.found, checked.names)
+            print_alarms(checked.found, checked.names)
             shares = ", ".join(f"{n:,} {verdict}" for verdict, n in checked.alarms.counts.items() if n)
             say(f"{counted(checked.alarms.n_rows, 'row')}: {shares}")
             say(f"report: {(folder / 'report.html').resolve()}")
-    if checked.alarms.found:
+    if checked.alarms.n_found:
         raise typer.Exit(ALARM)
     if checked.is_blind:
         raise typer.Exit(BLIND)

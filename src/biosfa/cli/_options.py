@@ -233,7 +233,7 @@ def _episodes(given: str | None) -> int | str | list[int] | None:
         return int(given)
     if given is None or not _is_file_of_lengths(given):
         return given
-    words = Path(given).read_text().replace(",", " ").split()
+    words = Path(given).read_text(encoding="utf-8").replace(",", " ").split()
     if not words or not all(word.isdigit() for word in words):
         raise ValueError(f"{given} must hold the length of each episode: whole numbers with blanks between them")
     return [int(word) for word in words]

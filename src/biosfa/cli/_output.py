@@ -3,11 +3,31 @@
 import os
 import signal
 import sys
+from io import TextIOWrapper
 from typing import NoReturn
 
 from biosfa.wording import printable
 
 SIGPIPE, SIGTERM = 13, 15  # Windows has no name for the first
+
+
+def prepare_output() -> None:
+    """Make sure that output never ends a command: not where it is closed, and not by what its encoding lacks.
+
+    Standard input and outputs that the caller has closed (``>&-``) are opened on the null device. Otherwise the next
+    file that is opened would take the place of one of them, and receive what is printed.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest number that is free
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 (they stay open)
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # such as \u03b4, if there is no δ
 
 
 def say(text: str, *, aside: bool = False) -> None:
@@ -47,13 +67,19 @@ def end_by(number: int) -> NoReturn:
 
 
 class Termination:
-    """Makes SIGTERM stop a command like Ctrl-C, so that it removes half-written files. A second SIGTERM ends it."""
+    """Makes SIGTERM stop a command like Ctrl-C, so that it removes half-written files. A second SIGTERM ends it.
+
+    Both are remembered, because libraries that are being imported turn them into errors of their own.
+    """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.asked = 0  # the last of the two signals, or 0
         signal.signal(signal.SIGTERM, self._stop)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is for programs in the background
+            signal.signal(signal.SIGINT, self._stop)
 
-    def _stop(self, *_: object) -> None:
-        self.asked = True
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    def _stop(self, number: int, *_: object) -> None:
+        self.asked = number
+        if number == SIGTERM:
+            signal.signal(number, signal.SIG_DFL)
         raise KeyboardInterrupt

@@ -146,9 +146,9 @@ def inspect(
 
         found = inspection.inspect(str(model))
         if json:
-            from json import dumps
+            from biosfa.wording import as_json
 
-            say(dumps(found, indent=2, allow_nan=False))
+            say(as_json(found, indent=2, allow_nan=False))
         else:
             say(inspection.as_text(found))
 

@@ -11,10 +11,9 @@ from queue import Empty, Queue
 from typing import Any
 from uuid import uuid4
 
-import joblib
-
 from biosfa import __version__
 from biosfa.cluster._errors import LOST, plain_errors
+from biosfa.cluster._local import local_client
 from biosfa.exceptions import ClusterError
 from biosfa.extras import imported
 from biosfa.wording import listed
@@ -23,8 +22,6 @@ CONNECT_SECONDS = 15  # to find a scheduler, and to find it again if the connect
 WORKER_SECONDS = 30  # until the first worker of a scheduler is there
 AHEAD = 2  # calls per thread of the cluster that wait for a free thread
 STUCK_SECONDS, STUCK_CHECKS = 45.0, 3  # how long to wait for workers that cannot work, and how often to look
-# Dask lets workers return memory to the system at once. With it, work on large arrays takes up to twice as long.
-WORKER_SETTINGS = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 VERSION = "__import__('biosfa').__version__"  # evaluated by workers, which may not have biosfa
 
 
@@ -220,17 +217,7 @@ def connected(scheduler: str) -> Iterator[Cluster]:
             with client:
                 yield from _checked(client)
             return
-        with (
-            imported("dask.config", "dask").set(WORKER_SETTINGS),
-            distributed.LocalCluster(
-                n_workers=int(local[1]) if local[1] else joblib.cpu_count(),
-                threads_per_worker=1,
-                dashboard_address=":0",
-                silence_logs=logging.CRITICAL,
-                preload="biosfa.cluster._local_worker",
-            ) as workers,
-            distributed.Client(workers, timeout=CONNECT_SECONDS, set_as_default=False) as client,
-        ):
+        with local_client(int(local[1]) if local[1] else None) as client:
             yield from _checked(client)
 
 

@@ -1,5 +1,6 @@
 """Episodes, in which consecutive rows are consecutive in time: where they begin, also in labelled arrays; times."""
 
+from biosfa.episodes._frames import unread
 from biosfa.episodes._labelled import begins_series, chunk_of, labelled_like, rows_of
 from biosfa.episodes._labels import lengths_of
 from biosfa.episodes._starts import (
@@ -28,5 +29,6 @@ __all__ = [
     "rows_with_nan",
     "steps_of",
     "steps_within",
+    "unread",
     "without_missing",
 ]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from biosfa.episodes._frames import repeated_name, unread
 from biosfa.episodes._labels import lengths_of
 from biosfa.episodes._starts import episode_lengths
 from biosfa.episodes._times import JUMP, Times, read_times, steps_of
@@ -150,6 +151,24 @@ def begins_series(index: Any) -> BoolArray:
 
 
 def _layout(X: Any) -> Layout:
+    """Return how the rows of X follow one another.
+
+    Raises
+    ------
+    ValueError
+        If X has no rows that can be read, or several columns with one name.
+    """
+    problem = unread(X)
+    if problem is not None:
+        raise ValueError(problem)
+    layout = _layout_of(X)
+    repeated = repeated_name(layout.samples)
+    if repeated is not None:
+        raise ValueError(f"X has several columns named {repeated}: give each column a name of its own")
+    return layout
+
+
+def _layout_of(X: Any) -> Layout:
     if hasattr(X, "data_vars"):
         whole = next((name for name, variable in X.data_vars.items() if variable.ndim > 1), None)
         give = 'X.to_dataarray("feature")' if whole is None else f"X[{whole!r}]"  # whose variables are its channels

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from biosfa.episodes import unread
 from biosfa.exceptions import InputError
 from biosfa.io.order import in_order
 from biosfa.io.results import check_complete
@@ -16,6 +17,9 @@ def sources_of(source: Any) -> list[str | os.PathLike[str] | Table]:
     """Files, with folders and patterns replaced by what they stand for, in the order of their numbers and names."""
     if isinstance(source, Table):
         return [source]
+    problem = unread(source)
+    if problem is not None:
+        raise InputError(problem)
     if hasattr(source, "dims"):  # xarray
         raise InputError("the source is a labelled array: give it to fit or transform, or give its values")
     if is_collection(source):

@@ -6,7 +6,8 @@ an edit of any of them leads to another folder. Each file also knows the source 
 outside of the kernels.
 
 The folder is in the cache folder of the user, or in ``NUMBA_CACHE_DIR``, because installations are often read-only and
-often shared. Importing writes nothing. Where nothing can be written, each process compiles what it needs.
+often shared. Importing writes nothing. Where nothing can be written, each process compiles what it needs. The same
+holds where another user could write: reading a file of the cache runs the code in it.
 """
 
 import hashlib
@@ -30,6 +31,8 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaWarning
 from numba.core.serialize import dumps
+
+from biosfa.kernels.private import is_own, why_not_private
 
 COMPILED_BY = (numba.__version__, llvmlite.__version__, np.__version__, sys.implementation.cache_tag)
 FOLDER = re.compile("kernels-[0-9a-f]{32}")
@@ -88,21 +91,36 @@ class Store:
         self._kernels = kernels
         self._digest = digest_of(kernels)
         self._was_used = False
+        self._has_warned = False
         self.folder = parent / f"kernels-{self._digest}" if parent and self._digest else None
 
     def prepare(self) -> bool:
         """Make the folder if need be, remove those that were not used for longest, and say if it can be written to."""
-        if self.folder is None:
+        if self.folder is None or not self._is_private():
             return False
         try:
-            self.folder.mkdir(mode=0o700, parents=True)  # private, because its files are unpickled
-        except FileExistsError:
-            pass
+            if not self.folder.exists():
+                for missing in reversed([path for path in self.folder.parents if not path.exists()]):
+                    missing.mkdir(mode=0o700, exist_ok=True)
+                self.folder.mkdir(mode=0o700, exist_ok=True)
+                self._remove_old(self.folder)
         except OSError:
             return False
-        else:
-            self._remove_old(self.folder)
-        return os.access(self.folder, os.W_OK)
+        return self._is_private() and os.access(self.folder, os.W_OK)
+
+    def _is_private(self) -> bool:
+        """Return whether nobody else can write to the folder; say so once if somebody can."""
+        assert self.folder is not None
+        reason = why_not_private(self.folder)
+        if reason is not None and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                f"compiled code is not kept, because others could make you run theirs ({reason}): set "
+                "NUMBA_CACHE_DIR to a folder that only you can write to",
+                UserWarning,
+                stacklevel=2,
+            )
+        return reason is None
 
     @staticmethod
     def _remove_old(folder: Path) -> None:
@@ -111,11 +129,14 @@ class Store:
             shutil.rmtree(path, ignore_errors=True)
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, or None if it is missing or damaged."""
-        if self.folder is None:
+        """Return the content of a file, or None if it is missing, damaged, or not ours alone."""
+        if self.folder is None or not self._is_private():
             return None
         try:
-            kept = (self.folder / name).read_bytes()
+            with open(self.folder / name, "rb") as file:
+                if not is_own(os.fstat(file.fileno())):
+                    return None
+                kept = file.read()
         except OSError:
             return None
         if not self._was_used:
@@ -131,7 +152,8 @@ class Store:
             return
         temporary = self.folder / f"{uuid.uuid4().hex}.tmp"
         try:
-            temporary.write_bytes(hashlib.sha256(content).digest() + content)
+            with open(temporary, "xb", opener=_for_this_user) as file:
+                file.write(hashlib.sha256(content).digest() + content)
             os.replace(temporary, self.folder / name)
         except OSError:  # the disk is full, or another process removed the folder
             with suppress(OSError):
@@ -142,6 +164,10 @@ class Store:
         for file in self.folder.glob(pattern) if self.folder else []:
             with suppress(OSError):
                 file.unlink()
+
+
+def _for_this_user(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _last_use(folder: Path) -> float:

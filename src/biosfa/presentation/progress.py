@@ -59,13 +59,15 @@ class Progress:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        self._bar.start()
+        if not self._bar.disable:  # otherwise older versions of Rich print an empty line at the end
+            self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.stop()
+        if not self._bar.disable:
+            self._bar.stop()
 
     def skip(self, steps: int) -> None:
         """Count steps that an earlier run has made."""

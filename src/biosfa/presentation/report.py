@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from biosfa.io.atomic import replace_file
+from biosfa.wording import printable
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; --muted: light-dark(#666, #aaa); --accent: #1a8a3c; }
@@ -57,15 +58,15 @@ class Report:
 
     def __init__(self, title: str, lead: str) -> None:
         self.title = title
-        self._parts = [f"<h1>{html.escape(title)}</h1>", f'<p class="lead">{html.escape(lead)}</p>']
+        self._parts = [f"<h1>{_escaped(title)}</h1>", f'<p class="lead">{_escaped(lead)}</p>']
 
     def heading(self, text: str) -> None:
         """Add a heading."""
-        self._parts.append(f"<h2>{html.escape(text)}</h2>")
+        self._parts.append(f"<h2>{_escaped(text)}</h2>")
 
     def paragraph(self, text: str) -> None:
         """Add a paragraph of plain text."""
-        self._parts.append(f"<p>{html.escape(text)}</p>")
+        self._parts.append(f"<p>{_escaped(text)}</p>")
 
     def facts(self, facts: Iterable[tuple[str, str] | tuple[str, str, str]]) -> None:
         """Add a row of important numbers, each as (value, description), or as (value, description, colour)."""
@@ -75,18 +76,18 @@ class Report:
     def picture(self, path: Path, caption: str) -> None:
         """Add a PNG file. Its content becomes part of the page."""
         content = base64.b64encode(path.read_bytes()).decode()
-        text = html.escape(caption)
+        text = _escaped(caption)
         self._parts.append(
             f'<figure><img src="data:image/png;base64,{content}" alt="{text}"><figcaption>{text}</figcaption></figure>'
         )
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False) -> None:
         """Add a table of texts. With ``words`` the cells may have several lines."""
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-        named = [f' data-name="{html.escape(cell)}"' if words else "" for cell in header]  # for narrow screens
+        head = "".join(f"<th>{_escaped(cell)}</th>" for cell in header)
+        named = [f' data-name="{_escaped(cell)}"' if words else "" for cell in header]  # for narrow screens
         body = "".join(
             "<tr>"
-            + "".join(f"<td{name}>{html.escape(cell)}</td>" for name, cell in zip(named, row, strict=True))
+            + "".join(f"<td{name}>{_escaped(cell)}</td>" for name, cell in zip(named, row, strict=True))
             + "</tr>"
             for row in rows
         )
@@ -97,7 +98,8 @@ class Report:
 
     def code(self, text: str) -> None:
         """Add a command or a piece of code."""
-        self._parts.append(f"<pre>{html.escape(text)}</pre>")
+        lines = "\n".join(_escaped(line) for line in text.split("\n"))
+        self._parts.append(f"<pre>{lines}</pre>")
 
     def versions(self) -> None:
         """Add a table of the versions of Python and of the packages."""
@@ -110,7 +112,7 @@ class Report:
         page = (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{html.escape(self.title)}</title><style>{STYLE}</style></head>"
+            f"<title>{_escaped(self.title)}</title><style>{STYLE}</style></head>"
             f"<body>{''.join(self._parts)}</body></html>\n"
         )
         replace_file(path, lambda file: file.write(page.encode()))
@@ -118,5 +120,10 @@ class Report:
 
 def _fact(value: str, what: str, color: str = "") -> str:
     """Return an important number, perhaps in a colour of its own."""
-    style = f' style="color: {html.escape(color)}"' if color else ""
-    return f"<div><b{style}>{html.escape(value)}</b><span>{html.escape(what)}</span></div>"
+    style = f' style="color: {_escaped(color)}"' if color else ""
+    return f"<div><b{style}>{_escaped(value)}</b><span>{_escaped(what)}</span></div>"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as part of a page, where it neither is a tag nor turns the direction of what is around it."""
+    return html.escape(printable(text))

@@ -24,6 +24,7 @@ from biosfa.io.checkpoint import Checkpoint
 from biosfa.io.model_file import damage_is_an_error
 from biosfa.io.results import alone_in, check_own, replacing_results
 from biosfa.typing import Advance, Arrays
+from biosfa.wording import as_json
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -178,7 +179,7 @@ class RunFolder:
                     f"{self.path} has files that do not belong to an experiment: choose another folder with --out"
                 )
             if file.exists():
-                found = json.loads(file.read_text())
+                found = json.loads(file.read_text(encoding="utf-8"))
                 self._check_same(found if isinstance(found, dict) else {}, given)
             _refuse_link(file)
             check_own(self.path, EXPERIMENT, [FINISHED])
@@ -406,7 +407,7 @@ def _refuse_link(file: Path) -> None:
 
 def write_json(path: Path, content: Any) -> None:
     """Write JSON data to a file atomically. The order of the keys is kept."""
-    replace_file(path, lambda file: file.write((json.dumps(content, indent=2) + "\n").encode()))
+    replace_file(path, lambda file: file.write((as_json(content, indent=2) + "\n").encode()))
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:

@@ -117,8 +117,9 @@ def check_zarr(name: str, array: Any, folder: Path) -> None:
     packed = present < n_chunks or bool(array.compressors) or bool(array.filters) or array.shards is not None
     check_stored(name, array.shape, array.dtype.itemsize, stored, packed=packed)
     if present < n_chunks and not _is_nan(array.fill_value):
+        value = array.dtype.type(0) if array.fill_value is None else array.fill_value  # as Zarr does
         warnings.warn(
-            f"{_absent(name, present, n_chunks)} are read as {array.fill_value}. Zarr leaves out chunks that hold "
+            f"{_absent(name, present, n_chunks)} are read as {value}. Zarr leaves out chunks that hold "
             "nothing else; if this is a copy, see whether it is whole",
             AbsentDataWarning,
             stacklevel=2,

@@ -24,6 +24,7 @@ MEANINGS = (
 def write_report(
     monitor: SlowFeatureMonitor,
     alarms: Alarms,
+    all_alarms: Sequence[Alarm],
     names: Sequence[str],
     picture: Path,
     peers: Mapping[str, Peer],
@@ -36,7 +37,7 @@ def write_report(
 
     ``source`` is the file of the monitor, and ``inputs`` are those that were checked.
     """
-    n_alarms = len(alarms.found)
+    n_alarms = len(all_alarms)
     lead = f"{counted(n_alarms, 'alarm')} in {counted(alarms.n_rows, 'row')}."
     report = Report(TITLE, lead)
     total = max(1, alarms.n_rows)
@@ -49,7 +50,7 @@ def write_report(
     report.heading("Alarms")
     if n_alarms:
         header = ("begin", "end", "verdict", "largest statistic", "columns that contribute most")
-        report.table(header, (_cells(alarm, names) for alarm in largest(alarms.found, LISTED)), words=True)
+        report.table(header, (_cells(alarm, names) for alarm in largest(all_alarms, LISTED)), words=True)
         if n_alarms > LISTED:
             report.paragraph(f"The table has the {LISTED} largest alarms. alarms.csv has all of them.")
         report.paragraph(

@@ -10,7 +10,7 @@ import numpy as np
 from biosfa.io import Chunk
 from biosfa.monitoring import ALARMS, SLOW_AND_REST, VERDICTS, Watched
 from biosfa.typing import Float64Array
-from biosfa.wording import time_text
+from biosfa.wording import as_cell, time_text
 
 CAUSES = 3  # columns that are named per alarm
 OWN = {ALARMS[0]: slice(0, 2), ALARMS[1]: slice(2, 4)}  # statistics that decide a verdict: T² and S²
@@ -40,14 +40,15 @@ class Alarm:
         """Return the cells of a table, in the order of ``HEADER``."""
         columns = ", ".join(self.columns(names))
         first, last = str(self.first), str(self.last)
-        return [first, last, self.begin, self.end, self.verdict, self.statistic, f"{self.worst:.3g}", columns]
+        cells = [first, last, self.begin, self.end, self.verdict, self.statistic, f"{self.worst:.3g}", columns]
+        return [as_cell(cell) for cell in cells]
 
 
 class Alarms:
-    """Collects alarms from chunks that follow one another."""
+    """Finds alarms in chunks that follow one another, in constant memory: of each verdict it keeps the last alarm."""
 
     def __init__(self, limits: Float64Array, n_columns: int) -> None:
-        self.found: list[Alarm] = []
+        self.n_found = 0
         self.counts = dict.fromkeys(VERDICTS, 0)  # number of rows per verdict
         self.causes = {verdict: np.zeros(n_columns) for verdict in VERDICTS}  # summed over the rows of each verdict
         self.n_rows = 0
@@ -55,7 +56,7 @@ class Alarms:
         self._latest: dict[str, Alarm] = {}  # the last alarm of each verdict
 
     def add(self, chunk: Chunk, watched: Watched) -> list[Alarm]:
-        """Take the next rows, and return the alarms that begin among them."""
+        """Take the next rows, and return the alarms that begin among them. They grow with later rows."""
         verdicts, begun = watched.verdicts, []
         for verdict in VERDICTS:
             rows = verdicts == verdict
@@ -73,7 +74,7 @@ class Alarms:
                 alarm = Alarm(
                     verdict, first, time_of(chunk, begin), first, "", causes=np.zeros(watched.causes.shape[1])
                 )
-                self.found.append(alarm)
+                self.n_found += 1
                 begun.append(alarm)
                 self._latest[verdict] = alarm
             self._extend(alarm, chunk, watched, begin, end)
@@ -89,13 +90,14 @@ class Alarms:
         if worst.max() > alarm.worst:
             alarm.worst, alarm.statistic = float(worst.max()), SLOW_AND_REST[own][int(worst.argmax())]
 
-    def as_csv(self, names: Sequence[str]) -> bytes:
-        """Return the alarms as a table in CSV."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(HEADER)
-        writer.writerows(alarm.row(names) for alarm in self.found)
-        return text.getvalue().encode()
+
+def as_csv(alarms: Sequence[Alarm], names: Sequence[str]) -> bytes:
+    """Return alarms as a table in CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows(alarm.row(names) for alarm in alarms)
+    return text.getvalue().encode()
 
 
 def largest(alarms: Sequence[Alarm], n: int) -> list[Alarm]:

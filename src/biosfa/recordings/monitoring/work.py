@@ -1,6 +1,5 @@
 """Fits monitors to files, checks files and lines with them, and changes what is normal."""
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -23,10 +22,10 @@ from biosfa.recordings.monitoring._picture import draw
 from biosfa.recordings.monitoring._report import write_report
 from biosfa.recordings.monitoring._statistics import statistics_table
 from biosfa.recordings.monitoring._trace import Trace
-from biosfa.recordings.monitoring.alarms import Alarm, Alarms
+from biosfa.recordings.monitoring.alarms import Alarm, Alarms, as_csv
 from biosfa.recordings.notes import gaps, note, note_order
 from biosfa.recordings.remembered import stream_for
-from biosfa.wording import counted
+from biosfa.wording import as_json, counted
 
 PASSES, MORE_PASSES = 6, 2  # of a fit over the rows of normal operation; more with an expansion
 NORMAL, _, ABNORMAL, NO_DATA = VERDICTS
@@ -98,6 +97,7 @@ class Checked:
         self.monitor = monitor
         self.names = names  # of the columns
         self.alarms = Alarms(monitor.limits_, monitor.n_features_in_)
+        self.found: list[Alarm] = []  # all alarms of files; those of a stream without end are not kept
         self.trace = Trace(monitor.limits_)
         self.blind = Blind(monitor.model_.n_delays)
         self.end = Position()
@@ -160,19 +160,21 @@ def check(
         ):
             for chunk in stream:
                 first = checked.alarms.n_rows
-                numbers, *_ = checked.take(chunk)
+                numbers, begun, _ = checked.take(chunk)
+                checked.found += begun
                 if len(numbers):
                     table(first, chunk.times, numbers)
                 progress.reach(stream.fraction(chunk.position), checked.alarms.n_rows)
         if not checked.alarms.n_rows:
             raise InputError("the input has no rows to check")
-        replace_file(new / "alarms.csv", lambda file: file.write(checked.alarms.as_csv(names)))
+        replace_file(new / "alarms.csv", lambda file: file.write(as_csv(checked.found, names)))
         axis = (stream.reading.time or "time") if checked.trace.timed else "row"
         draw(checked.alarms, checked.trace, names, axis, new / "statistics.png")
         peers = {} if training is None else _compared(as_loaded, training, stream)
         write_report(
             monitor,
             checked.alarms,
+            checked.found,
             names,
             new / "statistics.png",
             peers,
@@ -216,7 +218,7 @@ def watch(
             statistics = dict(zip(SLOW_AND_REST, numbers[alarm.first - offset], strict=False))
             events.append(described(alarm, statistics, monitor, checked.names))
         for event in sorted(events, key=lambda event: event["row"]):
-            target.write(json.dumps(event, ensure_ascii=False) + "\n")
+            target.write(as_json(event, allow_nan=False) + "\n")
         if events:
             target.flush()
     checked.say_what_is_missing()
