@@ -6,7 +6,7 @@ HOSTS := .venv-integrations
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-integrations lint coverage docs numbers measure build clean
-.PHONY: bench bench-health bench-convergence bench-monitoring bench-choosing bench-exporting bench-scaling bench-recordings bench-walks bench-crashes fuzz soak
+.PHONY: bench bench-health bench-convergence bench-monitoring bench-choosing bench-chance bench-exporting bench-scaling bench-recordings bench-walks bench-crashes fuzz soak
 
 demo: $(VENV)/.installed
 	$(BIN)/biosfa reproduce chaotic --preset paper --out results/chaotic
@@ -63,6 +63,9 @@ bench-monitoring: $(VENV)/.installed
 
 bench-choosing: $(VENV)/.installed
 	$(BIN)/python benchmarks/choosing.py
+
+bench-chance: $(VENV)/.installed
+	$(BIN)/python benchmarks/chance.py $(OPTIONS)
 
 bench-scaling: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/scaling.py $(OPTIONS)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from biosfa import metrics
-from biosfa.kernels.surrogates import Shifted, SignRandomised
+from biosfa.kernels.surrogates import EpisodesShifted, RowsShifted, SignRandomised
 from tests.conftest import slow_mixture
 
 
@@ -72,11 +72,34 @@ def within(X, lengths):
     return steps.sum(axis=0)
 
 
-def test_shifted_columns_keep_their_values_but_not_what_they_share():
+def test_shifted_columns_keep_their_episodes_but_not_what_they_share():
     x = slow_mixture(3000, times=(20.0,), n_noise=0, seed=1)[0][:, 0]
-    shifted = Shifted(np.column_stack([x, x, x]))
     rng = np.random.default_rng(0)
+    lengths = rng.permutation(np.repeat([3, 7, 20], 100))
+    X = np.column_stack([x, x, x])
+    shifted = EpisodesShifted(X, lengths)
+    made = [shifted.draw(rng) for _ in range(40)]
+    pieces = sorted(map(tuple, np.split(x, np.cumsum(lengths)[:-1])))
+    for each in made:
+        for column in each.T:
+            assert sorted(map(tuple, np.split(column, np.cumsum(lengths)[:-1]))) == pieces
+        np.testing.assert_allclose(within(each, lengths), within(X, lengths), rtol=1e-12)
+    assert abs(np.mean([np.corrcoef(each.T)[0, 1] for each in made])) < 0.1
+
+
+def test_rows_of_a_few_long_episodes_are_shifted_within_them():
+    X = np.arange(20.0)[:, None] + np.zeros(2)
+    made = EpisodesShifted(X, np.array([12, 8])).draw(np.random.default_rng(1))
+    for column in made.T:
+        assert sorted(column[:12]) == list(range(12))
+        assert np.diff(column[:12]).tolist().count(1.0) >= 10  # all but the place where the circle closes
+
+
+def test_shifted_rows_keep_their_values_but_not_what_they_share():
+    x = slow_mixture(3000, times=(20.0,), n_noise=0, seed=1)[0][:, 0]
+    X, rng = np.column_stack([x, x, x]), np.random.default_rng(0)
+    shifted = RowsShifted(X, np.array([3000]))
     made = [shifted.draw(rng) for _ in range(40)]
     for each in made:
-        np.testing.assert_array_equal(np.sort(each, axis=0), np.sort(np.column_stack([x, x, x]), axis=0))
+        np.testing.assert_array_equal(np.sort(each, axis=0), np.sort(X, axis=0))
     assert abs(np.mean([np.corrcoef(each.T)[0, 1] for each in made])) < 0.1

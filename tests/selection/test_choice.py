@@ -86,6 +86,8 @@ def test_many_columns_are_reduced_before_the_expansion():
     rng = np.random.default_rng(0)
     found = choose(rng.standard_normal((3000, 25)), max_components=3)
     among = {(each.expansion, each.n_delays, each.pca) for each in found.cross_validation.candidates}
+    numbered = [(each.setting, each.n_components) for each in found.cross_validation.candidates]
+    assert len({*numbered}) == len(numbered)
     assert {(None, 1, None), (None, 1, 10), (None, 1, 5), (None, 2, 20), (None, 10, 20), ("quadratic", 1, 20)} <= among
 
 

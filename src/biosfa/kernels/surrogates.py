@@ -11,6 +11,7 @@ from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
 # apart from what is within them. With few pieces of random walks this is wrong, because mean and slope of a piece
 # depend on each other: at a level of 5%, it called 14 to 15% of the walks in 2 or 3 pieces slower than chance.
 FEW_EPISODES, JUMP = 13.0, 4.0
+FEWEST_TO_EXCHANGE = 5  # episodes of one length; fewer have too few places to be shifted to
 
 
 class SignRandomised:
@@ -117,18 +118,42 @@ class SignRandomised:
         return power
 
 
-class Shifted:
+class RowsShifted:
     """Columns as they are, but shifted in time against each other, in a circle.
 
     This keeps everything about each column, except at the ends of episodes and of the recording.
     """
 
-    def __init__(self, X: FloatArray) -> None:
+    def __init__(self, X: FloatArray, lengths: IntArray) -> None:
         self._X = X
 
     def draw(self, rng: np.random.Generator) -> Float64Array:
         """Return one surrogate of the samples."""
         return np.column_stack([np.roll(column, rng.integers(len(column))) for column in self._X.T.astype(np.float64)])
+
+
+class EpisodesShifted:
+    """Columns of which episodes of one length change places, in order of time, in a circle.
+
+    All lengths are shifted by the same share of the recording. So each column keeps exactly what happens within
+    episodes, and roughly which level follows which. If there are few episodes of one length, their rows are shifted
+    within each of them.
+    """
+
+    def __init__(self, X: FloatArray, lengths: IntArray) -> None:
+        self._X = np.asarray(X, dtype=np.float64)
+        begins = np.cumsum(lengths) - lengths
+        self._groups = [begins[lengths == length][:, None] + np.arange(length) for length in np.unique(lengths)]
+
+    def draw(self, rng: np.random.Generator) -> Float64Array:
+        """Return one surrogate of the samples."""
+        made = np.empty_like(self._X)
+        for column in range(self._X.shape[1]):
+            share = rng.random()
+            for rows in self._groups:
+                axis = 0 if len(rows) >= FEWEST_TO_EXCHANGE else 1
+                made[rows, column] = self._X[np.roll(rows, int(share * rows.shape[axis]), axis), column]
+        return made
 
 
 def varying_columns(X: FloatArray) -> BoolArray:

@@ -51,7 +51,8 @@ class Search:
         lag = lag_with(case.n_delays, self.lag)
         found = compared([case], self.n_components, (lag,), lag, N_FOLDS, lag)
         self.n_episodes, self.n_cut = found.n_episodes, found.n_cut
-        self.candidates.extend(found.candidates)
+        again = found.candidates[0].setting  # perhaps it was measured at another lag before
+        self.candidates = [*(each for each in self.candidates if each.setting != again), *found.candidates]
         return found.candidates[0]
 
     def choose(self, cases: Sequence[Case], what: str) -> str:

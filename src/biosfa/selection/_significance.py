@@ -74,8 +74,8 @@ def significance(
     For the first hypothesis, coefficients of cosine transforms get random signs. The variance of each column, and the
     sum of its squared differences within episodes, stay exactly as they are. Episodes may be pieces of one recording,
     with gaps between them, or recordings of their own. Columns may drift. With delays, an expansion or a larger lag,
-    columns that are shifted in time are a second kind of surrogates, and the larger probability counts. Columns that
-    only rise or only fall, such as counters, are taken out first.
+    columns whose rows or episodes are shifted in time are further kinds of surrogates, and the largest probability
+    counts. Columns that only rise or only fall, such as counters, are taken out first.
 
     With an expansion, the first hypothesis is about the columns, not about products of columns: a column that scales
     another one is not chance. Pure tones are no random processes: with gaps they are called real too often.

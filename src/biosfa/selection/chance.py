@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from biosfa.estimators import Monotone
 from biosfa.exceptions import ConditioningWarning, GiveAwayWarning, RankDeficiencyWarning, ShortEpisodeWarning
-from biosfa.kernels.surrogates import Shifted, SignRandomised, varying_columns
+from biosfa.kernels.surrogates import EpisodesShifted, RowsShifted, SignRandomised, varying_columns
 from biosfa.selection._signal import Report
 from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
 
@@ -28,6 +28,7 @@ NOTHING_NEW = 0.01  # share of the variance of a feature that counters do not ex
 Slowness = Callable[[FloatArray, int], float]
 """Returns the slowness of a feature, given by its number, of samples that are made."""
 
+Surrogates = SignRandomised | RowsShifted | EpisodesShifted
 Draw = Callable[[np.random.Generator], FloatArray]
 """Makes one surrogate."""
 
@@ -137,7 +138,7 @@ class Found:
         report: Report | None = None,
     ) -> Significance:
         """Compare the features with chance, and report the share of the work that is done."""
-        kinds = 1 if self.linear and self.consecutive else 2
+        kinds = 1 if self.linear and self.consecutive else 2 + (len(self.lengths) > 1)
         parts = 1 + kinds * (len(self.delta_values) if self.linear else 1)
         draws = _Draws(n_surrogates, check_random_state(random_state), parts, report or (lambda share: None))
         p_shuffled, chance_shuffled = self._against_rows_in_random_order(draws)
@@ -213,21 +214,23 @@ class Found:
     def _surrogates(self, shared: FloatArray) -> list[Draw]:
         """Return what makes surrogates of the columns that share some signals.
 
-        After delays or an expansion, random signs keep slowness only roughly, and shifts are a second kind.
+        After delays or an expansion, random signs keep slowness only roughly. Then there are shifts, too.
         """
         own = self.samples
         if shared.shape[1]:
             own = _without(self.samples, shared)
             squares = np.square(self.samples - self.samples.mean(axis=0, dtype=np.float64)).sum(axis=0)
             own[:, np.square(own).sum(axis=0) <= ROUNDED * squares] = 0.0
-        kinds: list[SignRandomised | Shifted] = [SignRandomised(own, self.lengths)]
+        kinds: list[Surrogates] = [SignRandomised(own, self.lengths)]
         if not (self.linear and self.consecutive):
-            kinds.append(Shifted(own))
+            kinds.append(RowsShifted(own, self.lengths))
+            if len(self.lengths) > 1:
+                kinds.append(EpisodesShifted(own, self.lengths))
         if own is self.samples:
             return [kind.draw for kind in kinds]
         explained = self.samples - own
 
-        def together(kind: SignRandomised | Shifted) -> Draw:
+        def together(kind: Surrogates) -> Draw:
             return lambda rng: np.asarray(explained + kind.draw(rng))
 
         return [together(kind) for kind in kinds]
