@@ -66,8 +66,8 @@ def test_from_a_file_to_features_and_pictures(command, folder, X, tmp_path):
     assert "20,000 samples" in text
     assert "weights are finite, rank 6 of 6 columns" in text
     done = command("plot", "slow.safetensors", folder / "x.npy", cwd=tmp_path)
-    assert "2 of 2 features are slower than features of independent columns" in done.stdout
-    assert "2 of 2 features are slower than features of the same samples in random order" in done.stdout
+    assert "2 of 2 features are slower than chance" in done.stdout
+    assert "2 of 2 features are slower than features of rows in random order" in done.stdout
     assert (tmp_path / "slow.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["slow.png", "slow.safetensors", "y.npy"]
     assert "slow.safetensors is finished" in line_of_error(command("resume", "slow.safetensors", code=1, cwd=tmp_path))

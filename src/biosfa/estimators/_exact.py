@@ -97,16 +97,14 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
     def _features_found(self) -> "Solution":
         solution = self._solved() if self._started else None
         if solution is None or not len(solution.components):
-            raise AttributeError(f"there are no features yet: {self.why_no_features()}")
+            raise AttributeError(f"there are no features yet: {self.why_too_little()}")
         return solution
 
-    def why_no_features(self) -> str | None:
-        """Return why there are no features, and what to do; None if there are some."""
+    def why_too_little(self) -> str | None:
+        """Return why the samples so far are too few for features that mean something; None if they are enough."""
         if not self._started or self._moments.n_pairs == 0:
             return "there are too few samples: no two of them make a pair. Give more rows, with fewer gaps"
         solution = self._solved()
-        if len(solution.components):
-            return None
         if solution.rank < (self.n_components or 1):
             return (
                 f"n_components={self.n_components or 1} exceeds the rank {solution.rank} of the (expanded) input: ask "
@@ -146,7 +144,7 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
         np.fill_diagonal(C_dot, np.diag(C_dot) + 2.0 * noise)  # the difference of white noise has twice its variance
         wanted = self._fixed["n_components"]
         found = slow_directions(C_xx, C_dot, n_components=wanted, rounding=moments.rounding)
-        enough = 0 < (wanted or 1) <= found.rank and not self._why_undetermined(moments.n_pairs, found.rank)
+        enough = 0 < (wanted or 1) <= found.rank
         kept = len(found.directions) if enough else 0
         redundant = redundant_columns(C_xx, found.rank)
         solution = Solution.of(moments, found.directions[:kept], found.delta_values[:kept], found.rank, redundant)
@@ -154,7 +152,7 @@ class ExactEstimator(WayBack, SlowFeatureEstimator):
 
     def _check_features(self, *, stacklevel: int) -> None:
         """Raise ValueError if there are fewer features than asked for; warn of the rank and the condition."""
-        why = self.why_no_features()
+        why = self.why_too_little()
         if why is not None:
             raise ValueError(why)
         solution = self._solved()

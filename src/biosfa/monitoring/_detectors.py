@@ -132,7 +132,7 @@ def check_enough(sfa: SFA) -> None:
             f"{sfa.n_samples_seen_} rows are too few for {len(sfa.mean_)} columns and delays: the covariance is "
             "singular. Give more rows, or fewer columns or delays"
         )
-    why = sfa.why_no_features()
+    why = sfa.why_too_little()
     if why is not None:
         raise ValueError(why)
 

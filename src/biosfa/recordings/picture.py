@@ -16,13 +16,14 @@ from biosfa.presentation.progress import Progress
 from biosfa.presentation.style import figure, write_figure
 from biosfa.recordings._beginning import Beginning, beginning_of
 from biosfa.recordings._panels import draw_features, draw_patterns, draw_slowness, draw_weights
-from biosfa.recordings.notes import LONG_SECONDS, note
+from biosfa.recordings.notes import note
 from biosfa.selection import Significance
 from biosfa.selection.chance import Found, rows_for
 from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.wording import counted, duration
 
 FEATURES = 6  # features that are drawn over time
+LONG_COMPARISON = 30.0  # seconds; a longer comparison with random inputs is mentioned
 
 
 class Drawn(NamedTuple):
@@ -175,5 +176,5 @@ def _compared_with_chance(
 
 def _note_of_time(seconds: float) -> None:
     """Print how long the other random inputs will take, if that is long: not everybody sees the progress bar."""
-    if seconds > LONG_SECONDS:
+    if seconds > LONG_COMPARISON:
         note(f"comparing the features with those of random inputs will take up to about {duration(seconds)}")

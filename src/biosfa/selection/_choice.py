@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from biosfa.estimators import SFA, as_slow_as_ramps
 from biosfa.io import Stream
-from biosfa.selection._blocks import Blocks, blocks_of
+from biosfa.selection._blocks import DEFAULT_LAGS, Blocks, blocks_of
 from biosfa.selection._cross_validation import Case, CrossValidation, Setting
 from biosfa.selection._reasons import (
     chance_of,
@@ -157,7 +157,7 @@ def choose(
     columns = Signal(stream)
     blocks = blocks_of(columns, wanted, report("timescales")) if stream.n_features <= WIDEST else None
     give_aways = [] if blocks is None else _as_slow_as_ramps(stream, blocks)
-    search = search_of(stream, max_components, blocks)
+    search = search_of(stream, max_components, blocks, (wanted or DEFAULT_LAGS)[0])
     why_pca = reduced(search, blocks, report("principal components"))
     plain = Setting(search.setting.pca)
     if plain.pca is not None or blocks is None:

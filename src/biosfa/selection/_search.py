@@ -32,7 +32,7 @@ class Search:
     stream: Stream
     n_components: tuple[int, ...]
     rank: int  # number of principal components that there are, up to the most that are tried
-    lag: int = 1  # between the nearest rows of a pair
+    lag: int  # between the nearest rows of a pair
     candidates: list[Candidate] = field(default_factory=list)
     best: Candidate | None = None
     n_episodes: int = 0
@@ -114,12 +114,12 @@ def _sentence(words: str) -> str:
     return words[0].upper() + words[1:]
 
 
-def search_of(stream: Stream, n_components: int, blocks: Blocks | None) -> Search:
-    """Return a search that has not begun; ``blocks`` are those of the columns, or None if there are too many."""
+def search_of(stream: Stream, n_components: int, blocks: Blocks | None, lag: int) -> Search:
+    """Return a search at a lag; ``blocks`` are those of the columns, or None if there are too many."""
     covariance = moments_of(stream).covariance if blocks is None else blocks.total.covariance(0)
     most = min(COMPONENTS[0], stream.n_features)
     rank = len(principal_axes(covariance, most).variance)
-    return Search(stream, tuple(range(1, min(n_components, stream.n_features) + 1)), rank)
+    return Search(stream, tuple(range(1, min(n_components, stream.n_features) + 1)), rank, lag)
 
 
 def reduced(search: Search, blocks: Blocks | None, report: Report) -> str | None:
