@@ -23,7 +23,7 @@ from biosfa.typing import BoolArray, Float64Array, FloatArray, IntArray
 from biosfa.wording import counted, duration
 
 FEATURES = 6  # features that are drawn over time
-LONG_COMPARISON = 30.0  # seconds; a longer comparison with random inputs is mentioned
+LONG_COMPARISON = 60.0  # seconds; a longer comparison with random inputs is mentioned
 
 
 class Drawn(NamedTuple):
