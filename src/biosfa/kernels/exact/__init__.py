@@ -1,9 +1,9 @@
 """Exact SFA: moments of a time series or of samples on a graph, and the eigenproblem that is solved from them."""
 
-from biosfa.kernels.exact.determined import check_determined, why_undetermined
 from biosfa.kernels.exact.eigen import (
     PrincipalAxes,
     SlowDirections,
+    check_determined,
     dependent_columns,
     fixed_signs,
     principal_axes,
@@ -13,6 +13,7 @@ from biosfa.kernels.exact.eigen import (
     slow_directions,
     slow_directions_within,
     to_unit_variance,
+    why_undetermined,
 )
 from biosfa.kernels.exact.graph import Rows, accumulate_groups, accumulate_pairs, accumulate_samples
 from biosfa.kernels.exact.lagged import LaggedSums, accumulate_lagged

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.linalg import eigh, qr
 
 from biosfa.typing import Float64Array, FloatArray
+from biosfa.wording import counted
 
 LEAST_VARIANCE = 1e-12  # of a principal component, relative to the largest: below, it is rounding
 EPSILON = float(np.finfo(np.float64).eps)
@@ -137,6 +138,28 @@ def slow_directions_within(W: FloatArray, C_xx: Float64Array, C_dot: Float64Arra
     W = W.astype(np.float64, copy=False)
     within = slow_directions(W @ C_xx @ W.T, W @ C_dot @ W.T)
     return within._replace(directions=within.directions @ W)
+
+
+def why_undetermined(n_pairs: int, rank: int) -> str | None:
+    """Return why pairs of samples do not determine slow features, and what to do; None if they do.
+
+    ``rank`` is the number of dimensions in which the (expanded) samples vary. Fewer differences than this vanish along
+    some direction whatever the signal is, so that its slowness is 0.
+    """
+    if n_pairs >= rank:
+        return None
+    return (
+        f"{counted(n_pairs, 'usable pair')} of samples cannot determine slow features: the (expanded) samples vary in "
+        f"{counted(rank, 'dimension')}, so some features change in no pair (δ = 0), whatever the signal is. Give at "
+        f"least {rank:,} pairs, leave out columns, or reduce them with pca=N (--pca N)"
+    )
+
+
+def check_determined(n_pairs: int, rank: int) -> None:
+    """Raise ValueError if pairs of samples do not determine slow features; see :func:`why_undetermined`."""
+    why = why_undetermined(n_pairs, rank)
+    if why is not None:
+        raise ValueError(why)
 
 
 class PrincipalAxes(NamedTuple):
