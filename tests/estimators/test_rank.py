@@ -8,6 +8,8 @@ import pytest
 from biosfa import SFA, GraphSFA, RankDeficiencyWarning
 from biosfa.exceptions import ConditioningWarning, ShortEpisodeWarning
 from biosfa.io import open_stream
+from biosfa.kernels.exact import slow_directions
+from biosfa.kernels.exact.eigen import rounding_of_sums
 from tests.selection.test_timescales import processes
 
 N = 3000
@@ -183,3 +185,15 @@ def test_a_column_that_changes_slowly_and_little_counts():
         model = SFA(1).fit(X)
     assert model.rank_ == 2
     assert abs(np.corrcoef(model.transform(X)[:, 0], drift)[0, 1]) > 0.99
+
+
+def test_directions_that_are_kept_are_uncorrelated():
+    """Two pairs of columns that nearly are copies, so nearly that their differences are about as large as rounding."""
+    C_xx = np.kron(np.eye(2), np.ones((2, 2)))
+    C_xx[0, 1] = C_xx[1, 0] = 1.0 - 2.0**-46
+    C_xx[2, 3] = C_xx[3, 2] = 1.0 - 2.0**-44.5
+    C_dot = np.eye(4) + 0.5 * C_xx
+    C_dot[0, 3] = C_dot[3, 0] = 0.3
+    found = slow_directions(C_xx, C_dot, rounding=rounding_of_sums(np.ones(4), 1e6))
+    assert found.rank == 4
+    np.testing.assert_allclose(found.directions @ C_xx @ found.directions.T, np.eye(4), atol=0.05)

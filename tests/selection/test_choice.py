@@ -136,6 +136,18 @@ def test_an_expansion_that_loses_what_is_real_is_not_recommended(monkeypatch):
     assert any("no feature is slower than chance (threshold 0.05), but 2 are" in each for each in found.reasons)
 
 
+def test_short_episodes_and_long_lags_leave_no_room_for_delays():
+    X = np.random.default_rng(0).standard_normal((4800, 3))
+    assert choose(X, lengths=[24] * 200, lags=[20]).n_delays == 1
+
+
+def test_what_was_skipped_and_cut_is_said(tmp_path):
+    rng = np.random.default_rng(0)
+    X = processes([20], 3000, rng) + rng.standard_normal((3000, 4))
+    X[::10, 0] = np.nan
+    assert any("300 rows with missing values were skipped: 10% of all" in each for each in choose(X).cautions)
+
+
 def test_progress_reports_every_part():
     parts = {}
     choose(mixed([20, 1], 3000, seed=0), progress=lambda what, share: parts.setdefault(what, []).append(share))

@@ -180,8 +180,27 @@ def test_a_feature_is_compared_with_what_it_was_tested_against():
         assert found.p_spectrum[feature] == pytest.approx((1 + as_slow) / 40)
 
 
-def test_a_counter_is_neither_real_nor_in_the_way():
+@pytest.mark.parametrize(("begin", "step"), [(0.0, 1.0), (1.7e9, 1.0), (1.7e12, 1000.0)])
+def test_a_counter_is_neither_real_nor_in_the_way(begin, step):
     rng = np.random.default_rng(8)
     X = ar(3000, 1, 30, rng) * rng.choice([-1.0, 1.0], 6) + rng.standard_normal((3000, 6))
-    found = significance(np.column_stack([np.arange(3000.0), X]), n_components=3, n_surrogates=39, random_state=0)
+    clock = begin + step * np.arange(3000.0)
+    found = significance(np.column_stack([clock, X]), n_components=3, n_surrogates=39, random_state=0)
     assert found.real.tolist() == [False, True, False]
+    assert found.given_away.tolist() == [True, False, False]
+    assert (found.n_real, found.n_leading, found.n_columns) == (1, 2, 6)
+
+
+def test_a_counter_does_not_make_walks_real():
+    rng = np.random.default_rng(9)
+    n_real = 0
+    for i in range(30):
+        X = np.column_stack([np.arange(400.0), rng.standard_normal((400, 5)).cumsum(axis=0)])
+        n_real += significance(X, n_components=2, n_surrogates=19, random_state=i).n_real > 0
+    assert n_real <= 5
+
+
+def test_surrogates_may_vary_in_more_dimensions_than_there_are_pairs():
+    rng = np.random.default_rng(10)
+    X = rng.standard_normal((40, 5)) @ rng.standard_normal((5, 40))
+    assert significance(X, lengths=[4] * 10, n_surrogates=19, random_state=0).n_real == 0

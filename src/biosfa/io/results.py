@@ -139,7 +139,7 @@ def replacing_results(folder: Path, command: str) -> Iterator[Path]:
         write_list(folder, {**before, **{name: (*before.get(name, ()), *found[name]) for name in found}})
         for name in found:
             target = folder / name
-            target.parent.mkdir(exist_ok=True)
+            target.parent.mkdir(parents=True, exist_ok=True)
             if target.exists():
                 (new / name).chmod(stat.S_IMODE(target.stat().st_mode))
             os.replace(new / name, target)
@@ -210,6 +210,10 @@ def _read_list(folder: Path) -> Entries:
         found = {name: tuple(Entry(**entry) for entry in known) for name, known in content.items()}
         if not all(_is_inside(name) for name in found):
             raise ValueError("it names files elsewhere")
+        if not all(
+            isinstance(each.size, int) and isinstance(each.sha256, str) for known in found.values() for each in known
+        ):
+            raise ValueError("its entries are not sizes and digests")
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise OutputError(f"{file} is not a list of results, or is damaged: remove it") from None
     return found

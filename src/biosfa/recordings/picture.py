@@ -156,7 +156,10 @@ def _compared_with_chance(
 
     def slowness(made: FloatArray, feature: int) -> float:
         sfa = SFA(feature + 1, pca=model.pca, n_delays=model.n_delays, expansion=model.expansion_, lag=lag)
-        sfa.fit(made, lengths=lengths, time=times)
+        if times is None:  # as significance does
+            sfa.partial_fit(made, lengths=lengths)
+        else:
+            sfa.fit(made, lengths=lengths, time=times)
         in_own_unit = 1.0 if unit is None or sfa.time_unit_ is None else unit / sfa.time_unit_
         return float(sfa.delta_values_[feature] * in_own_unit**2)
 

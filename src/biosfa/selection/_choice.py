@@ -14,6 +14,7 @@ from biosfa.selection._blocks import DEFAULT_LAGS, Blocks, blocks_of
 from biosfa.selection._cross_validation import Case, CrossValidation, Setting
 from biosfa.selection._reasons import (
     chance_of,
+    gaps_of,
     give_aways_of,
     lag_of,
     length_of,
@@ -181,7 +182,7 @@ def choose(
     why_not = None
     if setting != plain and None in expansions:
         simpler = draws.compared(plain, search.lag)
-        if simpler.n_real > real.n_real:
+        if simpler.n_leading > real.n_leading:
             why_not = worse_by_chance(setting, plain, real, simpler)
             setting, lag, real = plain, search.lag, simpler
     if setting != plain:
@@ -191,6 +192,7 @@ def choose(
         why_lag = windows_apart(lag, setting.n_delays, search.lag, why_lag)
     k, why_k = number_of(times, real, setting.n_delays, max_components)
     why_real, cautions = chance_of(real, k)
+    gaps = gaps_of(times.n_rows, columns.n_skipped, columns.n_jumps, blocks.n_episodes)
     names = list(dict.fromkeys([*columns.counters(), *give_aways]))
     reasons = [why_k, why_lag, why_expansion, why_delays, why_pca, why_not, *why_real]
     return Choice(
@@ -200,7 +202,7 @@ def choose(
         setting.pca,
         setting.expansion,
         tuple(reason for reason in reasons if reason is not None),
-        (*give_aways_of(names), *cautions, *length_of(times)),
+        (*give_aways_of(names), *cautions, *length_of(times), *gaps),
         times,
         search.crossed(),
         real,

@@ -33,13 +33,17 @@ def number_of(found: ImpliedTimescales, real: Significance, shortest_lag: int, m
         k, why = _lasting(found, shortest_lag)
         if k == 0:
             k = max(1, min(real.n_slow, most))
-            many = "is" if real.n_slow == 1 else "are"
-            tested = f" {counted(real.n_slow, 'feature')} {many} slower than features of rows in random order."
-            return k, f"{counted(k, 'feature')}: {why}{tested if real.n_slow else ''}"
-        if 1 <= real.n_real < k:
-            k, why = real.n_real, f"{why} Of these, only {real.n_real} {_is(real.n_real)} slower than chance."
+            slow = (
+                f" {counted(real.n_slow, 'feature')} {_is(real.n_slow)} slower than features of rows in random order."
+            )
+            return k, f"{counted(k, 'feature')}: {why}{slow if real.n_slow else ''}"
+        among = min(k, most)
+        if 1 <= real.n_leading < among:
+            k, why = real.n_leading, f"{why} Of these, only {real.n_leading} {_is(real.n_leading)} slower than chance."
+        elif 1 <= real.n_slow < among:
+            k, why = real.n_slow, f"{why} Of these, only {real.n_slow} {_is(real.n_slow)} slower than random order."
     if k > most:
-        k, why = most, f"{why} At most {most} were asked for."
+        k, why = most, f"{why} At most {most} are recommended (max_components, --max-components)."
     return k, f"{counted(k, 'feature')}: {why}"
 
 
@@ -135,6 +139,8 @@ def lag_of(found: ImpliedTimescales, k: int) -> tuple[int, str]:
     elif n_judged > 1:
         judged = f", up to lag {last}" if n_judged < len(found.lags) else ""
         why = f"timescales do not grow with the lag by more than {CONSTANT:.0%}{judged}."
+        if (T[n_judged - 1] < 0.5 * T[0]).any():
+            why += " They become shorter, as those of smooth or periodic signals do."
     else:
         why = f"the features are forgotten before lag {found.lags[1]}, so that longer lags say nothing about them."
     beyond = np.where((grows[number] & remembered)[n_judged:], T[n_judged:], 0.0)
@@ -161,7 +167,7 @@ def worse_by_chance(setting: object, plain: object, real: Significance, simpler:
     fewer = counted(real.n_real, "feature") if real.n_real else "no feature"
     return (
         f"With {setting}, {fewer} {_is(max(1, real.n_real))} slower than chance (threshold {real.level:g}), but "
-        f"{simpler.n_real} {_is(simpler.n_real)} with {plain}. So {plain} are recommended all the same."
+        f"{simpler.n_real} {_is(simpler.n_real)} with {plain}. So biosfa recommends {plain} all the same."
     )
 
 
@@ -180,7 +186,16 @@ def chance_of(real: Significance, k: int) -> tuple[list[str], list[str]]:
             "Only one column varies. It can share no signal with others, so that its features cannot be slower than "
             "chance (p = 1). What is slow here is the column itself."
         ]
-    if real.n_real >= k:
+    if real.given_away[:k].any():
+        counters = listed([f"slow{number}" for number in np.flatnonzero(real.given_away[:k])])
+        sentences = [f"{counters}: nothing but columns that only rise or only fall, and not tested."]
+        others = real.p_spectrum[:k][~real.given_away[:k]]
+        if len(others) and (others <= real.level).all():
+            sentences.append(
+                f"The others are slower than features of columns that share no signal (p = {others[-1]:.2g})."
+            )
+        return sentences, []
+    if real.n_leading >= k:
         p = float(real.p_spectrum[k - 1])
         said = "The feature is" if k == 1 else f"The {k} features are"
         return [f"{said} slower than features of columns that share no signal (p = {p:.2g}, {threshold})."], []
@@ -189,15 +204,16 @@ def chance_of(real: Significance, k: int) -> tuple[list[str], list[str]]:
             f"Only {real.n_slow} of {k} features {_is(real.n_slow)} slower than features of rows in random order "
             f"({threshold}): the others may be chance."
         ]
-    p = float(real.p_spectrum[real.n_real])
+    p = float(real.p_spectrum[min(real.n_leading, len(real.p_spectrum) - 1)])
     first = (
         "No feature is"
         if real.n_real == 0
         else f"Only {real.n_real} of {k} features {'is' if real.n_real == 1 else 'are'}"
     )
-    return [f"They are slower than features of rows in random order ({threshold})."], [
-        f"{first} slower than features of columns that share no signal (slow{real.n_real}: p = {p:.2g}, {threshold}). "
-        "The columns may be as slow by themselves."
+    they = "The feature is" if k == 1 else f"The {k} features are"
+    return [f"{they} slower than features of rows in random order ({threshold})."], [
+        f"{first} slower than features of columns that share no signal (slow{real.n_leading}: p = {p:.2g}, "
+        f"{threshold}). The columns may be as slow by themselves."
     ]
 
 
@@ -206,11 +222,26 @@ def length_of(found: ImpliedTimescales) -> list[str]:
     if found.n_timescales >= ENOUGH_TIMES:
         return []
     times = found.n_timescales
-    how = "shorter than" if times < 1.0 else f"only {times:.2g} times as long as"
+    number = f"{times:.0f}" if times >= 10.0 else f"{times:.2g}"
+    how = "shorter than" if times < 1.0 else f"only {number} times as long as"
     return [
         f"The recording is {how} the slowest timescale. Below {ENOUGH_TIMES:.0f} times, intervals are too short, and "
         "slow features may be chance or drift."
     ]
+
+
+def gaps_of(n_rows: int, n_skipped: int, n_jumps: int, n_episodes: int) -> list[str]:
+    """Return what to be careful about if rows are missing or times jump. ``n_rows`` are those that were used."""
+    said = []
+    if n_skipped:
+        share = n_skipped / (n_rows + n_skipped)
+        said.append(f"{counted(n_skipped, 'row')} with missing values were skipped: {share:.0%} of all.")
+    if n_jumps:
+        said.append(
+            f"{counted(n_jumps, 'gap')} in time cut the recording into {counted(n_episodes, 'episode')}. max_step "
+            "(--max-step) says up to which step rows belong together, such as over weekends."
+        )
+    return said
 
 
 def give_aways_of(names: list[str]) -> list[str]:

@@ -49,7 +49,8 @@ class Search:
     def add(self, case: Case) -> Candidate:
         """Take a candidate, and return it with one feature."""
         lag = lag_with(case.n_delays, self.lag)
-        found = compared([case], self.n_components, (lag,), lag, N_FOLDS, lag)
+        apart = lag + case.n_delays - 1  # no window of a fold shares a row with one of another
+        found = compared([case], self.n_components, (lag,), lag, N_FOLDS, apart)
         self.n_episodes, self.n_cut = found.n_episodes, found.n_cut
         again = found.candidates[0].setting  # perhaps it was measured at another lag before
         self.candidates = [*(each for each in self.candidates if each.setting != again), *found.candidates]
@@ -83,7 +84,8 @@ class Search:
 
     def crossed(self) -> CrossValidation:
         """Return the scores of all candidates, each at its own lag."""
-        return CrossValidation(tuple(self.candidates), self.lag, N_FOLDS, self.lag, self.n_episodes, self.n_cut)
+        at_this_lag = (each for each in self.candidates if each.lag == lag_with(each.n_delays, self.lag))
+        return CrossValidation(tuple(at_this_lag), self.lag, N_FOLDS, self.lag, self.n_episodes, self.n_cut)
 
 
 def lag_with(n_delays: int, lag: int) -> int:
@@ -166,8 +168,16 @@ def delayed(search: Search, blocks: Blocks, n_delays: Sequence[int], report: Rep
     """Choose a number of delays, and return the reason; None if none can be tried. ``blocks`` are without delays."""
     pca = _components(search)
     n_columns, n_pairs = pca or search.stream.n_features, blocks.total.n_pairs[0]
-    longest = sum(blocks.n_rows) / max(1, blocks.n_episodes) / EPISODES_PER_DELAY
-    tried = sorted({d for d in n_delays if 1 < d <= longest and ROWS_PER_COLUMN * n_columns * d <= n_pairs})
+    length = sum(blocks.n_rows) / max(1, blocks.n_episodes)
+    tried = sorted(
+        {
+            d
+            for d in n_delays
+            if d > 1
+            and length >= max(EPISODES_PER_DELAY * d, 2 * (lag_with(d, search.lag) + d))
+            and ROWS_PER_COLUMN * n_columns * d <= n_pairs
+        }
+    )
     if not tried:
         return None
     lags = tuple(lag_with(number, search.lag) for number in tried)

@@ -75,7 +75,8 @@ def significance(
     sum of its squared differences within episodes, stay exactly as they are. Episodes may be pieces of one recording,
     with gaps between them, or recordings of their own. Columns may drift. With delays, an expansion or a larger lag,
     columns whose rows or episodes are shifted in time are further kinds of surrogates, and the largest probability
-    counts. Columns that only rise or only fall, such as counters, are taken out first.
+    counts. Without delays and expansion, columns that only rise or only fall, such as counters, stay as they are, and
+    features that are nothing else are passed over.
 
     With an expansion, the first hypothesis is about the columns, not about products of columns: a column that scales
     another one is not chance. Pure tones are no random processes: with gaps they are called real too often.
@@ -129,8 +130,9 @@ def found_by(sfa: SFA, samples: FloatArray, lengths: IntArray, n_components: int
         fitted = clone(sfa).fit(samples, lengths=lengths)
 
     def slowness(made: FloatArray, feature: int) -> float:
-        other = clone(sfa).set_params(n_components=feature + 1)
-        return float(other.fit(made, lengths=lengths).delta_values_[feature])
+        # partial_fit, because surrogates may vary in more dimensions than the samples, even than there are pairs
+        other = clone(sfa).set_params(n_components=feature + 1).partial_fit(made, lengths=lengths)
+        return float(other.delta_values_[feature])
 
     return Found(
         samples,

@@ -60,7 +60,10 @@ class Significance:
     n_rows : int
         Number of rows that were tested.
     n_columns : int
-        Number of columns that vary. A single column can share nothing: its ``p_spectrum`` is 1.
+        Number of columns that vary, without those that only rise or only fall. A single column can share nothing: its
+        ``p_spectrum`` is 1.
+    given_away : array of bool of shape (n_components,)
+        Which features are nothing but columns that only rise or only fall, such as a counter. They are not tested.
     """
 
     delta_values: Float64Array
@@ -71,11 +74,12 @@ class Significance:
     level: float
     n_rows: int
     n_columns: int
+    given_away: BoolArray
 
     @property
     def chance_spectrum(self) -> Float64Array:
         """Slowness of the slowest feature of columns that share no signal."""
-        slowest: Float64Array = self.chance_by_feature[0]
+        slowest: Float64Array = self.chance_by_feature[int(np.argmin(self.given_away))]
         return slowest
 
     @property
@@ -90,8 +94,17 @@ class Significance:
 
     @property
     def n_real(self) -> int:
-        """Number of features, from the slowest on, that are slower than those of columns that share no signal."""
-        return int(np.cumprod(self.real).sum())
+        """Number of features, from the slowest on, that are slower than those of columns that share no signal.
+
+        Features that are given away are passed over, and do not count.
+        """
+        return int(np.count_nonzero(self.real[: self.n_leading]))
+
+    @property
+    def n_leading(self) -> int:
+        """Number of features up to the last that ``n_real`` counts, with those that are given away before it."""
+        passed = np.cumprod(self.real | self.given_away).astype(np.bool_)
+        return int(np.flatnonzero(passed & self.real).max(initial=-1)) + 1
 
     @property
     def n_slow(self) -> int:
@@ -142,9 +155,14 @@ class Found:
         parts = 1 + kinds * (len(self.delta_values) if self.linear else 1)
         draws = _Draws(n_surrogates, check_random_state(random_state), parts, report or (lambda share: None))
         p_shuffled, chance_shuffled = self._against_rows_in_random_order(draws)
-        p_spectrum, chance_by_feature = self._against_columns_that_share_nothing(draws, level)
+        counters = self._counters()
+        n_columns = int(np.count_nonzero(varying_columns(self.samples) & ~counters))
+        given_away = self._given_away(self.samples[:, counters])
+        p_spectrum = np.ones(len(self.delta_values))
+        chance_by_feature = np.full((len(self.delta_values), n_surrogates), np.nan)
+        if n_columns > 1:
+            self._test(counters, np.flatnonzero(~given_away), draws, level, p_spectrum, chance_by_feature)
         draws.report(1.0)
-        n_columns = int(np.count_nonzero(varying_columns(self.samples)))
         return Significance(
             self.delta_values,
             p_spectrum,
@@ -154,10 +172,19 @@ class Found:
             level,
             len(self.samples),
             n_columns,
+            given_away,
         )
 
-    def _against_columns_that_share_nothing(self, draws: "_Draws", level: float) -> tuple[Float64Array, Float64Array]:
-        """Return the probability of each feature, and the slowness of the surrogates with which it was compared.
+    def _test(
+        self,
+        counters: BoolArray,
+        tested: IntArray,
+        draws: "_Draws",
+        level: float,
+        p: Float64Array,
+        chance: Float64Array,
+    ) -> None:
+        """Fill in the probability of each feature, and the slowness of the surrogates with which it was compared.
 
         Features are tested one after the other, up to the first that is no slower than chance. Without delays and
         expansion, feature i is compared with feature i of columns that share the features before it, and nothing else:
@@ -165,28 +192,24 @@ class Found:
         one before it, and what is left over from a real feature is not taken for another. Otherwise, all features are
         compared with the slowest of columns that share nothing.
         """
-        n_features = len(self.delta_values)
-        p, chance = np.ones(n_features), np.full((n_features, draws.n_surrogates), np.nan)
-        counters = self._counters()
-        if np.count_nonzero(varying_columns(self.samples)) - counters.shape[1] < 2:
-            return p, chance
-        given_away = self._given_away(counters)
         compared: list[Float64Array] = []
-        for feature in np.flatnonzero(~given_away).tolist():
+        for number, feature in enumerate(tested.tolist()):
             delta = self.delta_values[feature]
+            if not np.isfinite(delta):
+                break
             if self.linear:
-                shared = np.column_stack([counters, self.features[:, :feature]])
-                compared = [draws.slowness(self.slowness, draw, feature) for draw in self._surrogates(shared)]
+                shared = self.features[:, tested[:number]]
+                compared = [draws.slowness(self.slowness, draw, feature) for draw in self._surrogates(shared, counters)]
             elif not compared:
-                compared = [draws.slowness(self.slowness, draw) for draw in self._surrogates(counters)]
-            # the larger probability: the test is right if one kind of surrogates is
+                nothing = self.samples[:, :0]
+                compared = [draws.slowness(self.slowness, draw) for draw in self._surrogates(nothing, counters)]
+            # the largest probability: the test is right if one kind of surrogates is
             by_kind = [_probability(each, delta) for each in compared]
             p[feature] = max(by_kind)
             chance[feature] = compared[by_kind.index(p[feature])]
             if p[feature] > level:
                 break
-        p[~given_away] = np.maximum.accumulate(p[~given_away])
-        return p, chance
+        p[tested] = np.maximum.accumulate(p[tested])
 
     def _against_rows_in_random_order(self, draws: "_Draws") -> tuple[Float64Array, Float64Array]:
         """Return the probability of each feature, and the slowness of the slowest feature of each random order."""
@@ -198,11 +221,15 @@ class Found:
         # Westfall & Young (1993): the slowest feature of a surrogate stands for all of its features
         return np.array([_probability(chance, delta) for delta in self.delta_values]), chance
 
-    def _counters(self) -> FloatArray:
-        """Return the columns that only rise or only fall: each is a slow feature by itself, and shared by none."""
-        found = Monotone()
+    def _counters(self) -> BoolArray:
+        """Return which columns only rise or only fall: each is a slow feature by itself, and shared by none.
+
+        After delays or an expansion, their features cannot be told from others, and counters are columns as others.
+        """
+        found, counters = Monotone(), np.zeros(self.samples.shape[1], np.bool_)
         found.add(self.samples)
-        return self.samples[:, found.columns() if self.linear else []]
+        counters[found.columns() if self.linear else []] = True
+        return counters
 
     def _given_away(self, counters: FloatArray) -> BoolArray:
         """Return which features are nothing but counters."""
@@ -211,22 +238,23 @@ class Found:
         left = np.square(_without(self.features, counters)).sum(axis=0)
         return np.asarray(left < NOTHING_NEW * np.square(self.features - self.features.mean(axis=0)).sum(axis=0))
 
-    def _surrogates(self, shared: FloatArray) -> list[Draw]:
-        """Return what makes surrogates of the columns that share some signals.
+    def _surrogates(self, shared: FloatArray, counters: BoolArray) -> list[Draw]:
+        """Return what makes surrogates of the columns, which share some signals. Counters stay as they are.
 
         After delays or an expansion, random signs keep slowness only roughly. Then there are shifts, too.
         """
-        own = self.samples
+        own = self.samples.astype(np.float64)
         if shared.shape[1]:
-            own = _without(self.samples, shared)
-            squares = np.square(self.samples - self.samples.mean(axis=0, dtype=np.float64)).sum(axis=0)
+            squares = np.square(own - own.mean(axis=0)).sum(axis=0)
+            own = _without(own, shared)
             own[:, np.square(own).sum(axis=0) <= ROUNDED * squares] = 0.0
+        own[:, counters] = 0.0
         kinds: list[Surrogates] = [SignRandomised(own, self.lengths)]
         if not (self.linear and self.consecutive):
             kinds.append(RowsShifted(own, self.lengths))
             if len(self.lengths) > 1:
                 kinds.append(EpisodesShifted(own, self.lengths))
-        if own is self.samples:
+        if not (shared.shape[1] or counters.any()):
             return [kind.draw for kind in kinds]
         explained = self.samples - own
 
@@ -267,8 +295,12 @@ def ignore_warnings_of_surrogates() -> None:
 
 def _without(X: FloatArray, explaining: FloatArray) -> Float64Array:
     """Return X without what a linear regression on some signals, and a constant, explains."""
-    explaining = np.column_stack([np.ones(len(explaining)), explaining])
-    return np.asarray(X - explaining @ np.linalg.lstsq(explaining, X.astype(np.float64), rcond=None)[0])
+    centred = explaining - explaining.mean(axis=0, dtype=np.float64)  # the regression drops what is small beside 1
+    spread = centred.std(axis=0)
+    centred /= np.where(spread > 0.0, spread, 1.0)
+    left = X - X.mean(axis=0, dtype=np.float64)
+    left -= centred @ np.linalg.lstsq(centred, left, rcond=None)[0]
+    return np.asarray(left)
 
 
 def _as_slow(chance: Float64Array, delta: float) -> BoolArray:

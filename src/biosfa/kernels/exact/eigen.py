@@ -69,15 +69,17 @@ def slow_directions(
     if rounding is None:
         rounding = rounding_of_sums(np.ones(m), 1.0)
     error = _along(U, rounding.of_sums + rounding.of_samples)
-    n_small = int(np.count_nonzero(variance <= error + m * EPSILON * largest))
-    changes = _turned_to_changes(U[:, :n_small], variance[:n_small], C_dot, scale, rounding)
+    small = variance <= error + m * EPSILON * largest
+    if small.any():
+        changing, their_variance = _changing(U[:, small], variance[small], C_dot, scale, rounding)
+        U = np.column_stack([changing, U[:, ~small]])
+        variance = np.concatenate([their_variance, variance[~small]])
     counts = variance > max(OF_SOLVER * EPSILON, tolerance) * largest
-    counts[:n_small] &= changes
     rank = int(np.count_nonzero(counts))
     if rank == 0:
         return SlowDirections(np.empty((0, m)), np.empty(0), 0)
     variance = variance[counts]
-    whitening = U[:, m - rank :] if counts[m - rank :].all() else U[:, counts]
+    whitening = U if counts.all() else U[:, counts]
     whitening *= scale[:, None]
     whitening /= np.sqrt(variance)
     n_found = rank if n_components is None else min(rank, n_components)
@@ -113,24 +115,23 @@ def _along(U: Float64Array, errors: Float64Array) -> Float64Array:
     return along
 
 
-def _turned_to_changes(
+def _changing(
     U: Float64Array, variance: Float64Array, C_dot: Float64Array, scale: Float64Array, rounding: Rounding
-) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return along which directions samples change, of those whose variance may be nothing but rounding.
+) -> tuple[Float64Array, Float64Array]:
+    """Return those of some directions, whose variance may be nothing but rounding, along which samples change.
 
     Along a null direction samples do not change. The sums over differences have rounding errors of their own, which are
     smaller than those of the covariance where columns are slow, and zero where columns are whole numbers: they decide.
-    The directions and their variances are turned in place, such that samples change along some and not along others.
+    The directions are turned, such that samples change along some and not along others, and those that are returned are
+    uncorrelated. Their variances are returned, too.
     """
-    if not len(variance):
-        return np.empty(0, np.bool_)
     change = C_dot * scale
     change *= scale[:, None]
     changes, turn = eigh(U.T @ change @ U, driver="evd")
-    U[:] = U @ turn
-    variance[:] = variance @ np.square(turn)
-    error = _along(U, rounding.of_differences * np.diag(change) + 2.0 * rounding.of_samples)
-    return np.asarray(changes > error + len(changes) * EPSILON * np.diag(change).max())
+    error = _along(U @ turn, rounding.of_differences * np.diag(change) + 2.0 * rounding.of_samples)
+    turn = turn[:, changes > error + len(changes) * EPSILON * np.diag(change).max()]
+    their_variance, within = eigh(turn.T * variance @ turn, driver="evd")
+    return U @ (turn @ within), their_variance
 
 
 def slow_directions_within(W: FloatArray, C_xx: Float64Array, C_dot: Float64Array) -> SlowDirections:

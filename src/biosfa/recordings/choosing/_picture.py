@@ -9,7 +9,17 @@ from matplotlib.ticker import MaxNLocator
 from biosfa.presentation.style import COLORS, figure, write_figure
 from biosfa.selection import Candidate, Choice
 
-SETTING_COLORS = [COLORS[name] for name in ("reversible", "auto", "offline", "online", "incremental", "foldiak")]
+# of settings with an expansion, with delays, with principal components
+KIND_COLORS = {
+    (False, False, False): COLORS["reversible"],
+    (False, False, True): COLORS["interneuron"],
+    (False, True, False): COLORS["online"],
+    (False, True, True): COLORS["incremental"],
+    (True, False, False): COLORS["auto"],
+    (True, False, True): COLORS["nonnegative"],
+    (True, True, False): COLORS["offline"],
+    (True, True, True): COLORS["foldiak"],
+}
 DRAWN = 6  # features whose timescales are drawn
 
 
@@ -91,10 +101,7 @@ def _largest(choice: Choice) -> list[tuple[str, Candidate, str]]:
     by_setting = {each.setting: each for each in choice.cross_validation.candidates if np.isfinite(each.slowness)}
     by_kind: dict[tuple[bool, bool, bool], Candidate] = {}
     for setting, candidate in sorted(by_setting.items(), key=lambda item: float(item[1].delta_values[:, 0].mean())):
-        kind = (setting.pca is None, setting.n_delays == 1, setting.expansion is None)
+        kind = (setting.expansion is not None, setting.n_delays > 1, setting.pca is not None)
         if setting == choice.setting or kind not in by_kind:
             by_kind[kind] = candidate
-    return [
-        (str(each.setting), each, SETTING_COLORS[number % len(SETTING_COLORS)])
-        for number, each in enumerate(by_kind.values())
-    ]
+    return [(str(each.setting), each, KIND_COLORS[kind]) for kind, each in by_kind.items()]
