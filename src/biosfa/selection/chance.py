@@ -199,10 +199,10 @@ class Found:
                 break
             if self.linear:
                 shared = self.features[:, tested[:number]]
-                compared = [draws.slowness(self.slowness, draw, feature) for draw in self._surrogates(shared, counters)]
+                compared = [draws.slowness(self.slowness, kind, feature) for kind in self._surrogates(shared, counters)]
             elif not compared:
                 nothing = self.samples[:, :0]
-                compared = [draws.slowness(self.slowness, draw) for draw in self._surrogates(nothing, counters)]
+                compared = [draws.slowness(self.slowness, kind) for kind in self._surrogates(nothing, counters)]
             # the largest probability: the test is right if one kind of surrogates is
             by_kind = [_probability(each, delta) for each in compared]
             p[feature] = max(by_kind)
@@ -217,7 +217,7 @@ class Found:
         def shuffled(rng: np.random.Generator) -> FloatArray:
             return self.samples[rng.permutation(len(self.samples))]
 
-        chance = draws.slowness(self.slowness, shuffled)
+        chance = draws.slowness(self.slowness, [shuffled])
         # Westfall & Young (1993): the slowest feature of a surrogate stands for all of its features
         return np.array([_probability(chance, delta) for delta in self.delta_values]), chance
 
@@ -238,10 +238,11 @@ class Found:
         left = np.square(_without(self.features, counters)).sum(axis=0)
         return np.asarray(left < NOTHING_NEW * np.square(self.features - self.features.mean(axis=0)).sum(axis=0))
 
-    def _surrogates(self, shared: FloatArray, counters: BoolArray) -> list[Draw]:
-        """Return what makes surrogates of the columns, which share some signals. Counters stay as they are.
+    def _surrogates(self, shared: FloatArray, counters: BoolArray) -> list[list[Draw]]:
+        """Return the kinds of surrogates of the columns, which share some signals. Counters stay as they are.
 
-        After delays or an expansion, random signs keep slowness only roughly. Then there are shifts, too.
+        After delays or an expansion, random signs keep slowness only roughly. Then there are shifts, too. With gaps,
+        neither shifted rows nor shifted episodes are exact: of each two, the slower one counts.
         """
         own = self.samples.astype(np.float64)
         if shared.shape[1]:
@@ -249,19 +250,17 @@ class Found:
             own = _without(own, shared)
             own[:, np.square(own).sum(axis=0) <= ROUNDED * squares] = 0.0
         own[:, counters] = 0.0
-        kinds: list[Surrogates] = [SignRandomised(own, self.lengths)]
+        kinds: list[list[Surrogates]] = [[SignRandomised(own, self.lengths)]]
         if not (self.linear and self.consecutive):
-            kinds.append(RowsShifted(own, self.lengths))
+            kinds.append([RowsShifted(own, self.lengths)])
             if len(self.lengths) > 1:
-                kinds.append(EpisodesShifted(own, self.lengths))
-        if not (shared.shape[1] or counters.any()):
-            return [kind.draw for kind in kinds]
-        explained = self.samples - own
+                kinds[-1].append(EpisodesShifted(own, self.lengths))
+        explained = self.samples - own if shared.shape[1] or counters.any() else np.zeros(1)
 
-        def together(kind: Surrogates) -> Draw:
-            return lambda rng: np.asarray(explained + kind.draw(rng))
+        def together(surrogates: Surrogates) -> Draw:
+            return lambda rng: np.asarray(explained + surrogates.draw(rng))
 
-        return [together(kind) for kind in kinds]
+        return [[together(each) for each in kind] for kind in kinds]
 
 
 class _Draws:
@@ -271,8 +270,11 @@ class _Draws:
         self.n_surrogates, self.report = n_surrogates, report
         self._rng, self._n_done, self._n_all = rng, 0, parts * n_surrogates
 
-    def slowness(self, slowness: Slowness, draw: Draw, feature: int = 0) -> Float64Array:
-        """Return the slowness of a feature of each surrogate of one kind."""
+    def slowness(self, slowness: Slowness, kind: list[Draw], feature: int = 0) -> Float64Array:
+        """Return the slowness of a feature of each surrogate of one kind: of the slowest, if there are several."""
+        return np.asarray(np.min([self._of_draws(slowness, draw, feature) for draw in kind], axis=0))
+
+    def _of_draws(self, slowness: Slowness, draw: Draw, feature: int) -> Float64Array:
         seeds = self._rng.randint(2**31 - 1, size=self.n_surrogates).tolist()
         found: Float64Array = np.empty(self.n_surrogates)
         # one surrogate per thread: its matrix products are too small for threads of their own
