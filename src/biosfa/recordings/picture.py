@@ -49,7 +49,7 @@ def plot(model: SlowFeatureEstimator, stream: Stream, out: Path, *, seed: int = 
     rows = projection.signal.reduce(recording.samples)
     plan = projection.signal.plan(rows, recording.starts, continued=False)
     Y = projection.project(plan)
-    delta = _slowness(model, projection, recording)
+    delta = _slowness(model, Y, plan.starts, recording.steps)
     compared = recording.first(rows_for(len(projection.mean)))
     order, significance = _compared_with_chance(model, projection, compared, seed)
     found = Drawn(delta, significance, significance.real[np.argsort(order)], significance.slow[np.argsort(order)])
@@ -110,13 +110,14 @@ def correlations(Y: FloatArray, X: FloatArray) -> Float64Array:
     return as_correlations(y.T @ x, np.square(y).sum(axis=0), np.square(x).sum(axis=0))
 
 
-def _slowness(model: SlowFeatureEstimator, projection: Projection, recording: Beginning) -> Float64Array:
-    """Return the slowness of a model's features on a recording."""
-    plan = projection.signal.plan(projection.signal.reduce(recording.samples), recording.starts, continued=False)
-    Y, unit = projection.project(plan), _time_unit(model)
-    if unit is not None and recording.steps is not None:
-        return slowness_at(Y, recording.steps, unit)
-    return metrics.slowness(Y, episode_lengths(plan.starts), getattr(model, "lag", 1))
+def _slowness(
+    model: SlowFeatureEstimator, Y: FloatArray, starts: BoolArray, steps: Float64Array | None
+) -> Float64Array:
+    """Return the slowness of a model's features, from the features of a recording."""
+    unit = _time_unit(model)
+    if unit is not None and steps is not None:
+        return slowness_at(Y, steps, unit)
+    return metrics.slowness(Y, episode_lengths(starts), getattr(model, "lag", 1))
 
 
 def _check_drawable(model: SlowFeatureEstimator, stream: Stream) -> None:
@@ -147,12 +148,11 @@ def _compared_with_chance(
     samples, lengths, unit = recording.samples, episode_lengths(recording.starts), _time_unit(model)
     times = None if unit is None or recording.steps is None else np.cumsum(np.nan_to_num(recording.steps))
     lag = getattr(model, "lag", 1)
-    delta = _slowness(model, projection, recording)
+    plan = projection.signal.plan(projection.signal.reduce(samples), recording.starts, continued=False)
+    features = projection.project(plan)
+    delta = _slowness(model, features, plan.starts, recording.steps)
     order = np.argsort(delta)
     linear = model.n_delays == 1 and model.expansion is None
-    features = projection.project(
-        projection.signal.plan(projection.signal.reduce(samples), recording.starts, continued=False)
-    )
 
     def slowness(made: FloatArray, feature: int) -> float:
         sfa = SFA(feature + 1, pca=model.pca, n_delays=model.n_delays, expansion=model.expansion_, lag=lag)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from biosfa.io import Stream
 from biosfa.kernels.exact import LaggedSums, check_determined, principal_directions
 from biosfa.selection._blocks import FIRST_ROWS, Blocks, blocks_of, summed
-from biosfa.selection._signal import Report, Signal, opened
+from biosfa.selection._signal import Signal, opened
 from biosfa.selection._timescales import checked_lags
 from biosfa.selection._vamp import score_of
 from biosfa.typing import Float64Array
@@ -228,28 +228,20 @@ class Case(NamedTuple):
     n_columns: int | None  # of a sample, if principal components and delays are still to be taken
 
 
-def cases_of(
-    stream: Stream,
-    settings: Settings,
-    lags: tuple[int, ...],
-    blocks: Blocks | None = None,
-    report: Report | None = None,
-) -> Iterator[Case]:
+def cases_of(stream: Stream, settings: Settings, lags: tuple[int, ...]) -> Iterator[Case]:
     """Yield the signals of all combinations of settings.
 
-    The stream is read once per expansion, and once for all settings without expansion, unless these ``blocks`` are
-    known.
+    The stream is read once per expansion, and once for all settings without expansion.
     """
     for expansion in settings.expansions:
         if expansion is None:
-            if blocks is None:
-                blocks = blocks_of(Signal(stream, n_delays=max(settings.n_delays)), lags, report)
+            blocks = blocks_of(Signal(stream, n_delays=max(settings.n_delays)), lags)
             for d, p in product(settings.n_delays, settings.pca):
                 yield Case(blocks, d, p, None, stream.n_features)
             continue
         for d, p in product(settings.n_delays, settings.pca):
             signal = Signal(stream, n_delays=d, pca=p, expansion=expansion)
-            yield Case(blocks_of(signal, lags, report), d, p, expansion, None)
+            yield Case(blocks_of(signal, lags), d, p, expansion, None)
 
 
 def compared(

@@ -205,11 +205,7 @@ def chance_of(real: Significance, k: int) -> tuple[list[str], list[str]]:
             f"({threshold}): the others may be chance."
         ]
     p = float(real.p_spectrum[min(real.n_leading, len(real.p_spectrum) - 1)])
-    first = (
-        "No feature is"
-        if real.n_real == 0
-        else f"Only {real.n_real} of {k} features {'is' if real.n_real == 1 else 'are'}"
-    )
+    first = f"Only {real.n_real} of {k} features {_is(real.n_real)}" if real.n_real else "No feature is"
     they = "The feature is" if k == 1 else f"The {k} features are"
     return [f"{they} slower than features of rows in random order ({threshold})."], [
         f"{first} slower than features of columns that share no signal (slow{real.n_leading}: p = {p:.2g}, "
